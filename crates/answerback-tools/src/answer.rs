@@ -2,7 +2,7 @@ use answerback::contract::atdf::EnrichedResponse;
 use answerback::contract::tool::{EnvelopeResponse, Status};
 use serde_json::Value;
 
-/// What a tool answers, in the contract that the tool speaks.
+/// A tool's answer, in the contract that the tool uses.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Answer {
@@ -13,7 +13,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// Whether the answer's status is `error`.
+    /// True if the answer reports an error.
     pub fn is_error(&self) -> bool {
         match self {
             Self::Atdf(response) => response.code().is_some(),
@@ -21,7 +21,7 @@ impl Answer {
         }
     }
 
-    /// The answer as a JSON document, keys in the contract's order.
+    /// Returns the answer as a JSON document, with keys in the contract's order.
     pub fn to_document(&self) -> Value {
         match self {
             Self::Atdf(response) => response.to_document(),

@@ -11,17 +11,17 @@ pub struct Call {
     pub tool: String,
     /// The arguments.
     pub arguments: Value,
-    /// What links the answer to related operations.
+    /// The id that links the answer to related operations.
     pub correlation_id: Option<UuidV4>,
 }
 
 impl Call {
-    /// A call with these arguments.
+    /// Creates a call with these arguments.
     pub fn new(tool: impl Into<String>, arguments: impl Into<Value>) -> Self {
         Self { tool: tool.into(), arguments: arguments.into(), correlation_id: None }
     }
 
-    /// Sets the id that a tool envelope carries in its audit.
+    /// Sets the id that a tool envelope includes in its audit.
     #[must_use]
     pub fn with_correlation_id(mut self, id: Option<UuidV4>) -> Self {
         self.correlation_id = id;
@@ -29,20 +29,20 @@ impl Call {
     }
 }
 
-/// Why there is no answer. A tool that fails answers, with an error in its contract; this is not that.
+/// The reason why a call has no answer. A tool that fails still answers, with an error in its contract.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
-    /// There is no such tool; the finding names the nearest.
+    /// The tool does not exist. The finding suggests the nearest name.
     #[error("{}", .0.message)]
     UnknownTool(Box<ValidationError>),
-    /// A schema of ours cannot be used.
+    /// One of our schemas cannot be compiled.
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    /// Arguments that met their schema could not be read.
+    /// The arguments match their schema but cannot be deserialized.
     #[error("the arguments could not be read")]
     Arguments(#[from] serde_json::Error),
-    /// An answer of ours does not meet its contract.
+    /// Our answer does not meet its contract.
     #[error("the answer does not meet its contract")]
     Answer(#[from] Invalid),
 }

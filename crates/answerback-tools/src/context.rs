@@ -4,7 +4,7 @@ use std::time::Duration;
 use answerback::Timestamp;
 use answerback::contract::tool::McpHost;
 
-/// What a tool needs to know of the world, handed in: the time, a timer, and the MCP host.
+/// The environment that a tool needs: the time, a timer and the MCP host. The caller provides it.
 ///
 /// ```
 /// use std::time::Duration;
@@ -21,7 +21,7 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// A clock for the time of an answer, and a monotonic one for how long it took.
+    /// Creates an environment from a clock for the time of an answer and a monotonic timer for its duration.
     pub fn new(
         now: impl Fn() -> Timestamp + Send + Sync + 'static,
         timer: impl Fn() -> Duration + Send + Sync + 'static,
@@ -29,7 +29,7 @@ impl Surroundings {
         Self { now: Box::new(now), timer: Box::new(timer), host: None }
     }
 
-    /// Sets the host that answers name, as [`McpHost::detect`] finds it.
+    /// Sets the host that answers name, as [`McpHost::detect`] returns it.
     #[must_use]
     pub fn with_host(mut self, host: Option<McpHost>) -> Self {
         self.host = host;

@@ -4,37 +4,37 @@ use answerback::call::{Schema, SchemaError};
 use answerback::schema;
 use serde_json::{Map, Value, json};
 
-/// What a tool does to its surroundings.
+/// The effect of a tool on its folder.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "a tool reads, or it also writes")]
+#[expect(clippy::exhaustive_enums, reason = "a tool either reads or also writes")]
 pub enum Effect {
-    /// It changes nothing.
+    /// The tool changes nothing.
     Reads,
-    /// It adds to or updates a file of the folder; the same call again changes nothing more.
+    /// The tool adds or updates a file of the folder. Repeating the call changes nothing more.
     Writes,
 }
 
-/// A tool as it is listed: name, words for people and models, schemas, effect.
+/// The definition of a tool in a list: names, description, schemas and effect.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Definition {
-    /// The name by which it is called, such as `solution_info`.
+    /// The name for calls, such as `solution_info`.
     pub name: &'static str,
     /// The name that people see.
     pub title: &'static str,
-    /// What it does and when to use it.
+    /// Describes what the tool does and when to use it.
     pub description: &'static str,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of the arguments.
     pub input_schema: Map<String, Value>,
-    /// The JSON Schema of its answers, good and bad.
+    /// The JSON Schema of the answers, both successes and errors.
     pub output_schema: Map<String, Value>,
-    /// What it does to its surroundings.
+    /// The effect on the folder.
     pub effect: Effect,
     compiled: OnceLock<Result<Schema, SchemaError>>,
 }
 
 impl Definition {
-    /// A tool that only reads.
+    /// Creates the definition of a tool that only reads.
     pub(crate) fn new(
         name: &'static str,
         title: &'static str,
@@ -52,19 +52,19 @@ impl Definition {
         self
     }
 
-    /// The schema of its arguments, compiled once.
+    /// Returns the schema of the arguments, which is compiled once.
     pub(crate) fn schema(&self) -> Result<&Schema, SchemaError> {
         let compile = || Schema::compile(Value::Object(self.input_schema.clone()));
         self.compiled.get_or_init(compile).as_ref().map_err(Clone::clone)
     }
 }
 
-/// The schema of ATDF answers.
+/// Returns the schema of ATDF answers.
 pub(crate) fn atdf_schema() -> Map<String, Value> {
     published("atdf")
 }
 
-/// The schema of one tool's envelopes: the contract's, with the tool's own name and data.
+/// Returns the schema of one tool's envelopes: the contract's schema with the tool's own name and data.
 pub(crate) fn envelope_schema(tool: &str, data: Value) -> Map<String, Value> {
     let mut schema = published("tool");
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
@@ -74,8 +74,8 @@ pub(crate) fn envelope_schema(tool: &str, data: Value) -> Map<String, Value> {
     schema
 }
 
-/// A published schema, as it can stand in a list of tools: MCP asks for an object at the root, and validators that
-/// know schemas by `$id` refuse the second tool with the same one.
+/// Returns a published schema in a form that a list of tools may contain. MCP requires an object at the root. The `$id`
+/// is removed, because some validators reject a second schema with the same one.
 fn published(name: &str) -> Map<String, Value> {
     let found = schema::ALL.iter().find(|schema| schema.name == name);
     let mut members = found.map(|schema| members(schema.document())).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a tool has to tell beside its data: errors and warnings, bounded.
+//! Collects the errors and warnings of an answer, within limits, and formats foreign text safely.
 
 use std::fmt::Write;
 
@@ -24,9 +24,9 @@ pub(crate) mod code {
     pub(crate) const PARTIAL_RESULT: &str = "PARTIAL_RESULT";
 }
 
-/// The most errors, and the most warnings, of one answer.
+/// The largest number of errors, and of warnings, in one answer.
 const MOST: usize = 50;
-/// The longest name shown, in characters.
+/// The longest displayed name, in characters.
 const LONGEST_NAME: usize = 80;
 
 /// The errors and warnings of one answer.
@@ -46,7 +46,7 @@ impl Issues {
         push(&mut self.warnings, issue, &mut self.left_out);
     }
 
-    /// Whether an error has this code.
+    /// True if an error has this code.
     pub(crate) fn has_error(&self, code: &str) -> bool {
         self.errors.iter().any(|issue| issue.code == code)
     }
@@ -59,12 +59,12 @@ impl Issues {
         !self.warnings.is_empty()
     }
 
-    /// How many there are, left out or not.
+    /// Counts all issues, including those left out.
     pub(crate) fn count(&self) -> usize {
         self.errors.len() + self.warnings.len() + self.left_out
     }
 
-    /// Puts them into an answer. What was left out is told as a number.
+    /// Adds the issues to an envelope. A warning reports the number of those left out.
     pub(crate) fn into_envelope(self, mut envelope: EnvelopeBuilder) -> EnvelopeBuilder {
         for error in self.errors {
             envelope = envelope.error(error);
@@ -85,13 +85,13 @@ fn push(issues: &mut Vec<ErrorObject>, issue: ErrorObject, left_out: &mut usize)
     if issues.len() < MOST { issues.push(issue) } else { *left_out += 1 }
 }
 
-/// `1 project`, `2 projects`.
+/// Formats a count with its noun: `1 project`, `2 projects`.
 pub(crate) fn counted(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A name of somebody else's choosing, in quotes, as a part of one sentence of ours: on one line, short, and
-/// without anything that would end the sentence.
+/// Quotes a foreign name for use inside one of our sentences: on one line, short, and without anything that would end
+/// the sentence.
 pub(crate) fn quoted(name: &str) -> String {
     let mut shown = String::from("'");
     shown.push_str(&plain(name, LONGEST_NAME));
@@ -99,7 +99,8 @@ pub(crate) fn quoted(name: &str) -> String {
     shown
 }
 
-/// A text of somebody else's on one line, without secrets and without ends of sentences, cut to so many characters.
+/// Makes foreign text safe for a message: on one line, redacted, without ends of sentences, and cut to `longest`
+/// characters.
 pub(crate) fn plain(text: &str, longest: usize) -> String {
     let mut shown = String::new();
     let mut characters = 0;

@@ -1,9 +1,9 @@
-//! Our own MCP tools: the model for tool authors, and an upstream to try a gateway with.
+//! Our own MCP tools: an example for tool authors, and a server to try a gateway with.
 //!
-//! Three validators answer in ATDF; five tools for a solution with a `.bot` folder answer in tool envelopes, with the
-//! codes of the catalogue, a suggestion what to call next, and actions. The tools are plain functions: the folder,
-//! the clock and the host are handed in. [`serve`] puts them behind MCP on any pair of streams, [`serve_stdio`] on
-//! standard input and output.
+//! Three validators answer in ATDF. Five tools for a solution with a `.bot` folder answer in tool envelopes, with codes
+//! of the catalogue, a suggested next call, and actions. The tools are plain functions: the caller provides the folder,
+//! the clock and the host. [`serve`] serves them over MCP on any pair of streams, and [`serve_stdio`] on standard input
+//! and output.
 //!
 //! ```
 //! use std::time::Duration;
@@ -19,8 +19,8 @@
 //! # Ok::<(), answerback_tools::CallError>(())
 //! ```
 //!
-//! Left out: anything that runs a program, and anything outside the folder. Files are read up to 1 MiB, links are
-//! not followed out of the folder.
+//! The tools run no programs and use nothing outside the folder. They read files up to 1 MiB and never follow links out
+//! of the folder.
 #![warn(missing_docs)]
 
 mod answer;

@@ -1,25 +1,25 @@
-//! Replacing a file as a whole: readers see the old one or the new one, never a part.
+//! Replaces files atomically: readers see the old file or the new one, never a part.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes `bytes` beside the file and renames it over it. A link is followed, so that what it leads to is
-/// replaced and not the link.
+/// Writes `bytes` to a temporary file next to `path` and renames it over `path`. If `path` is a link, its target is
+/// replaced, not the link.
 ///
 /// # Errors
 ///
-/// When the file system refuses, or what is there is no regular file; it is then as it was.
+/// If the file system refuses, or if `path` exists and is not a regular file. It is then unchanged.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_with(path, |file| file.write_all(bytes))
 }
 
-/// Replaces a file as [`replace`] does by what `write` writes.
+/// Replaces a file as [`replace`] does, with the content that `write` writes.
 ///
 /// # Errors
 ///
-/// When `write` fails, the file system refuses, or what is there is no regular file; it is then as it was.
+/// If `write` fails, if the file system refuses, or if `path` exists and is not a regular file. It is then unchanged.
 pub fn replace_with<T, E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut File) -> Result<T, E>,
@@ -29,7 +29,7 @@ pub fn replace_with<T, E: From<io::Error>>(
     let present = fs::metadata(&target).ok();
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    // What nobody else may read in the file must not be readable while it is written.
+    // The new file may replace a private one, so other users must not be able to read it while it is written.
     #[cfg(unix)]
     if present.is_some() {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
@@ -44,7 +44,7 @@ pub fn replace_with<T, E: From<io::Error>>(
         Ok(written)
     });
     if written.is_err() {
-        // The reason for the failure is what counts; a leftover is only untidy.
+        // The first error matters more than a leftover temporary file.
         let _ = fs::remove_file(&beside);
     }
     let written = written?;
@@ -52,7 +52,7 @@ pub fn replace_with<T, E: From<io::Error>>(
     Ok(written)
 }
 
-/// The file itself, where the path is a link. A rename would take away a device or a pipe, which others use.
+/// Resolves a link to its file. Rejects devices and pipes, because a rename would remove them.
 fn target(path: &Path) -> io::Result<PathBuf> {
     let refused = |reason| Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
     match fs::metadata(path) {
@@ -67,7 +67,7 @@ fn target(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// A name in the same folder, which is on the same file system.
+/// Returns a temporary name in the same folder, and so on the same file system.
 fn beside(target: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(target.file_name().unwrap_or_default());
@@ -75,7 +75,8 @@ fn beside(target: &Path) -> PathBuf {
     target.with_file_name(name)
 }
 
-/// A rename lasts only once its folder is on the disk. Where folders cannot be opened, the system sees to it.
+/// Syncs the folder, because a rename is durable only then. Systems other than Unix cannot open folders and do this
+/// themselves.
 fn keep_name(target: &Path) -> io::Result<()> {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     if cfg!(unix) { File::open(folder.unwrap_or(Path::new(".")))?.sync_all() } else { Ok(()) }
@@ -95,7 +96,7 @@ mod tests {
             replace(&path, text.as_bytes()).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
-        // What stands in the way is an error, and the file stays as it was.
+        // A folder with the temporary file's name causes an error, and the file is unchanged.
         fs::create_dir(beside(&fs::canonicalize(&path).unwrap())).unwrap();
         replace(&path, b"third").unwrap_err();
         assert_eq!(fs::read_to_string(&path).unwrap(), "second");

@@ -1,4 +1,4 @@
-//! The tools behind MCP. The server carries: what is called is answered by [`Tools`].
+//! Serves the tools over MCP. [`Tools`] answers the calls.
 
 use std::io;
 use std::sync::Arc;
@@ -18,23 +18,23 @@ use crate::call::{Call, CallError};
 use crate::definition::{Definition, Effect};
 use crate::tools::Tools;
 
-/// The member of a request's `_meta` whose version 4 UUID an envelope's audit repeats.
+/// The member of a request's `_meta` whose version 4 UUID is repeated in the envelope's audit.
 const CORRELATION_ID: &str = "dev.answerback/correlation_id";
-/// How long a list of tools stays good: they change only with the program.
+/// The lifetime of a tool list in caches. The tools change only with the program.
 const FRESH_FOR_MS: u64 = 3_600_000;
 const INSTRUCTIONS: &str = "Tools for a solution with a .bot folder, and three validators. Start with solution_info. \
     Answers of solution_* tools are envelopes: read status and summary first, then data; errors carry codes, and \
     intent says what to call next (dots in its names are underscores here). Answers of validate_* tools say in \
     data.details what was expected and how to mend it.";
 
-/// Serves the tools on a pair of streams, one JSON message a line, until the input ends.
+/// Serves the tools on a pair of streams, with one JSON message per line, until the input ends.
 ///
-/// Both eras of the protocol are spoken: `initialize`, and `server/discover` with the version in every request. It
-/// needs a tokio runtime whose time is enabled.
+/// Supports both eras of the protocol: `initialize`, and `server/discover` with the version in every request. Requires
+/// a tokio runtime with time enabled.
 ///
 /// # Errors
 ///
-/// When the streams fail or the other side breaks the protocol before it is set up.
+/// If the streams fail, or if the client breaks the protocol during setup.
 pub async fn serve<R, W>(tools: Arc<Tools>, input: R, output: W) -> Result<(), ServeError>
 where
     R: AsyncRead + Send + Unpin + 'static,
@@ -42,7 +42,7 @@ where
 {
     let running = match serve_server(ToolServer::new(tools), (input, output)).await {
         Ok(running) => running,
-        // Whoever hangs up before the first word has no complaint.
+        // A client that disconnects before its first message is not an error.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => return Err(ServeError::Setup(Box::new(error))),
     };
@@ -52,28 +52,28 @@ where
     }
 }
 
-/// Serves the tools on standard input and output, on a runtime of its own, until the input ends.
+/// Serves the tools on standard input and output, on its own runtime, until the input ends.
 ///
 /// # Errors
 ///
-/// As [`serve`], and when no runtime can be made.
+/// The errors of [`serve`], or if the runtime cannot be created.
 pub fn serve_stdio(tools: Tools) -> Result<(), ServeError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(ServeError::Runtime)?;
     runtime.block_on(serve(Arc::new(tools), tokio::io::stdin(), tokio::io::stdout()))
 }
 
-/// Why serving ended otherwise than by the end of the input.
+/// The reason why serving ended before the end of the input.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// No runtime could be made.
+    /// The runtime could not be created.
     #[error("cannot start a runtime")]
     Runtime(#[source] io::Error),
-    /// The two sides did not get as far as a session.
+    /// The client did not set up a session.
     #[error("the client did not set up a session")]
     Setup(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The server's task came to a bad end.
+    /// The server's task failed.
     #[error("the server stopped")]
     Stopped(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
@@ -136,7 +136,7 @@ impl ServerHandler for ToolServer {
         let id = id.and_then(|id| UuidV4::try_from(id.to_owned()).ok());
         let call = Call::new(request.name, arguments).with_correlation_id(id);
         let tools = Arc::clone(&self.tools);
-        // Files are read on a thread that may wait, so that other calls do not.
+        // Tools read files and block, so they run on a separate thread.
         let answer = tokio::task::spawn_blocking(move || tools.call(&call)).await;
         let answer = answer.map_err(|_| ErrorData::internal_error("the tool stopped", None))?;
         let answer = answer.map_err(|error| protocol_error(&error))?;
@@ -150,7 +150,7 @@ impl ServerHandler for ToolServer {
     }
 }
 
-/// An error of the protocol, which models do not get to see: only for what no tool can answer.
+/// Builds a protocol error, which models do not see. Use it only where no tool can answer.
 fn protocol_error(error: &CallError) -> ErrorData {
     match error {
         CallError::UnknownTool(finding) => {

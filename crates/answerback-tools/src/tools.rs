@@ -15,17 +15,17 @@ use crate::definition::Definition;
 use crate::solution::{Run, SolutionTool};
 use crate::validators::Validator;
 
-/// The tools, over one folder.
+/// The tools for one folder.
 #[derive(Debug)]
 pub struct Tools {
     root: Root,
     surroundings: Surroundings,
     offered: Vec<(ToolId, Definition)>,
-    /// Writers of one process take turns, wherever the folder lies.
+    /// Makes the writers of this process take turns, even on file systems without locks.
     writing: Mutex<()>,
 }
 
-/// One of the tools.
+/// Identifies one of the tools.
 #[derive(Clone, Copy, Debug)]
 enum ToolId {
     Validator(Validator),
@@ -53,23 +53,23 @@ impl ToolId {
 }
 
 impl Tools {
-    /// The tools for the solution that is found at, or above, a folder. It is looked for anew with every call, so
-    /// that one that is made later is found.
+    /// Creates the tools for the solution at or above a folder. Every call searches for the solution again, so one that
+    /// is created later is found.
     pub fn new(root: Root, surroundings: Surroundings) -> Self {
         let offered = ToolId::ALL.map(|which| (which, which.definition())).into();
         Self { root, surroundings, offered, writing: Mutex::new(()) }
     }
 
-    /// The tools as they are listed.
+    /// Returns the definitions of the tools.
     pub fn definitions(&self) -> impl Iterator<Item = &Definition> {
         self.offered.iter().map(|(_, definition)| definition)
     }
 
-    /// Calls a tool. Arguments that break the tool's schema are answered by us, in the tool's contract.
+    /// Calls a tool. If the arguments break the tool's schema, the answer is an error in the tool's contract.
     ///
     /// # Errors
     ///
-    /// When there is no such tool, or when we could not do our own job. A tool that fails is an [`Answer`].
+    /// If the tool does not exist, or if an internal step fails. A tool that fails still returns an [`Answer`].
     pub fn call(&self, call: &Call) -> Result<Answer, CallError> {
         let found = self.offered.iter().find(|(_, definition)| definition.name == call.tool);
         let Some((which, definition)) = found else {
@@ -82,7 +82,7 @@ impl Tools {
             ToolId::Solution(_) => Cow::Borrowed(&call.arguments),
         };
         let findings = check(schema, &arguments, ())?;
-        // The message, the expectations and the examples are the library's, in either contract.
+        // In both contracts the library provides the message, the expectations and the examples.
         let source = EnrichSource::Call { schema: schema.source(), arguments: &arguments };
         let refusal = enrich(&findings, &source, self.surroundings.now());
         match (which, refusal) {
@@ -93,7 +93,7 @@ impl Tools {
             (ToolId::Solution(tool), Some(refusal)) => Ok(tool.refused(&refusal, &run)?.into()),
             (ToolId::Solution(tool), None) => {
                 let _turn = tool.writes().then(|| {
-                    // Whoever panicked left no half-written state: files are replaced as a whole.
+                    // A poisoned lock is safe to use, because files are replaced atomically.
                     self.writing.lock().unwrap_or_else(PoisonError::into_inner)
                 });
                 Ok(tool.run(&arguments, &self.root, &run)?.into())

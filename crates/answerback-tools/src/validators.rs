@@ -1,4 +1,4 @@
-//! The three ATDF validators as tools. The rules are the library's.
+//! The three ATDF validators as tools. The library contains their rules.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::call::CallError;
 use crate::definition::{Definition, atdf_schema};
 
-/// The longest text that is judged. None of the schemas has a `format`: to judge the form is what the tools are for.
+/// The longest text that is validated. The schemas have no `format`, because validating the format is the tools' job.
 const LONGEST: u32 = 1024;
 
 /// A validator.
@@ -64,8 +64,8 @@ impl Validator {
         })
     }
 
-    /// The arguments as a refusal may repeat them. What the password's tool does not know may be the password itself, so
-    /// such members go without their names, and what is no object goes without its value.
+    /// Returns the arguments in a form that an error may repeat. An unknown member of the password tool may be the
+    /// password itself. So such members lose their names, and arguments that are not an object lose their value.
     pub(crate) fn repeatable(self, arguments: &Value) -> Cow<'_, Value> {
         match (self, arguments) {
             (Self::PasswordStrength, Value::Object(members)) => {

@@ -1,4 +1,4 @@
-//! What stands in `.bot`: the kinds of artifacts, and what the front matter of each must say.
+//! Defines the kinds of artifacts in `.bot` and the front matter that each kind requires.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ use super::front_matter::FrontMatter;
 use super::walk::FolderWalk;
 use crate::issue::{code, counted};
 
-/// A kind of artifact, with a folder of its own.
+/// A kind of artifact. Each kind has its own folder.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum BotArtifactKind {
     Workflow,
@@ -27,7 +27,7 @@ impl BotArtifactKind {
     pub(crate) const ALL: [Self; 5] =
         [Self::Workflow, Self::Agent, Self::Standard, Self::Command, Self::Product];
 
-    /// The folder in which artifacts of this kind stand.
+    /// Returns the folder of this kind.
     pub(crate) const fn folder(self) -> &'static str {
         match self {
             Self::Workflow => ".bot/workflows",
@@ -38,7 +38,7 @@ impl BotArtifactKind {
         }
     }
 
-    /// What several are called.
+    /// Returns the plural name of this kind for messages.
     pub(crate) const fn plural(self) -> &'static str {
         match self {
             Self::Workflow => "workflows",
@@ -49,12 +49,12 @@ impl BotArtifactKind {
         }
     }
 
-    /// The files of this kind.
+    /// Finds the files of this kind.
     pub(crate) fn files(self, folder: &Folder) -> FolderWalk {
         folder.walk(self.folder(), |_| true, is_markdown)
     }
 
-    /// Everything that is wrong with the members of a front matter.
+    /// Checks a front matter against the schema of this kind and returns all findings.
     pub(crate) fn check(
         self,
         members: &Map<String, Value>,
@@ -71,7 +71,7 @@ impl BotArtifactKind {
             "minItems": 1,
             "items": {"type": "string", "minLength": 1},
         });
-        // YAML reads 1.0 as a number.
+        // YAML parses 1.0 as a number.
         let version = json!({"type": ["string", "number"], "minLength": 1});
         let mut members = json!({"type": text, "id": text, "version": version});
         let mut required = vec!["type", "id", "version"];
@@ -96,7 +96,7 @@ impl BotArtifactKind {
             Self::Agent => members["type"] = json!({"const": "agent"}),
             Self::Standard => members["type"] = json!({"const": "standard"}),
             Self::Command => members["type"] = json!({"const": "command"}),
-            // A mission, a roadmap and a technology stack each have a type of their own.
+            // A mission, a roadmap and a technology stack each have their own type.
             Self::Product => {}
         }
         for (name, schema) in own {
@@ -107,7 +107,7 @@ impl BotArtifactKind {
     }
 }
 
-/// Whether a name is that of a Markdown file.
+/// True if the name is that of a Markdown file.
 pub(crate) fn is_markdown(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
 }
@@ -115,20 +115,20 @@ pub(crate) fn is_markdown(name: &str) -> bool {
 static SCHEMAS: LazyLock<[Result<Schema, SchemaError>; 5]> =
     LazyLock::new(|| BotArtifactKind::ALL.map(|kind| Schema::compile(kind.schema())));
 
-/// An artifact that was read, as far as it could be.
+/// A parsed artifact file, as far as it could be parsed.
 #[derive(Debug)]
 pub(crate) struct BotArtifact {
     pub(crate) path: String,
-    /// The front matter; empty when there is none that can be read.
+    /// The front matter, or an empty map if none could be parsed.
     pub(crate) members: Map<String, Value>,
-    /// What is wrong with it.
+    /// The error in the front matter, if there is one.
     pub(crate) flaw: Option<ErrorObject>,
-    /// The text behind the front matter.
+    /// The text after the front matter.
     pub(crate) body: String,
 }
 
 impl BotArtifact {
-    /// Judges the text of a file.
+    /// Parses and checks the text of a file.
     pub(crate) fn of(kind: BotArtifactKind, path: &str, text: &str) -> Result<Self, SchemaError> {
         let (front_matter, body) = FrontMatter::read(text);
         let (members, flaw) = match front_matter {
@@ -142,7 +142,8 @@ impl BotArtifact {
             }
             FrontMatter::Read(members) => {
                 let findings = kind.check(&members)?;
-                // Members of others' are welcome; among real problems they may be the slip of the pen.
+                // Unknown members alone are allowed. Next to real errors they are listed too, because they may be
+                // typos.
                 let is_flawed = findings.iter().any(ValidationError::is_error);
                 let flaw = is_flawed.then(|| breaks_schema(kind, &findings));
                 (members, flaw)
@@ -152,12 +153,12 @@ impl BotArtifact {
         Ok(Self { path: path.to_owned(), members, flaw, body: body.to_owned() })
     }
 
-    /// A member that is a text.
+    /// Returns a member that is a string.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.members.get(name)?.as_str()
     }
 
-    /// A member that is a text or a list of texts.
+    /// Returns a member that is a string or a list of strings.
     pub(crate) fn texts(&self, name: &str) -> Vec<&str> {
         match self.members.get(name) {
             Some(Value::String(text)) => vec![text],
@@ -166,7 +167,7 @@ impl BotArtifact {
         }
     }
 
-    /// The version, however YAML reads it.
+    /// Returns the version, which YAML may parse as a string or a number.
     pub(crate) fn version(&self) -> Option<String> {
         match self.members.get("version")? {
             Value::String(text) => Some(text.clone()),
@@ -184,7 +185,7 @@ fn breaks_schema(kind: BotArtifactKind, findings: &[ValidationError]) -> ErrorOb
         "The front matter breaks the schema of {}: {problems}, the first: {first}",
         kind.plural()
     );
-    // Findings are plain data, which always serialises.
+    // Findings are plain data, so serializing them cannot fail.
     let listed = serde_json::to_value(findings).unwrap_or_default();
     ErrorObject::new(code::FRONTMATTER_INVALID, message).with_detail("errors", listed)
 }
@@ -193,7 +194,7 @@ fn breaks_schema(kind: BotArtifactKind, findings: &[ValidationError]) -> ErrorOb
 mod tests {
     use super::*;
 
-    /// The pointers of what is wrong, or the code when there is nothing to point at.
+    /// Returns the pointers of the errors, the error's code if it lists none, or `good`.
     fn judged(kind: BotArtifactKind, front_matter: &str) -> String {
         let artifact =
             BotArtifact::of(kind, "a.md", &format!("---\n{front_matter}\n---\nText\n")).unwrap();

@@ -1,4 +1,4 @@
-//! The JSON documents of a solution, each held against its schema.
+//! Reads the JSON documents of a solution and checks each against its schema.
 
 use answerback::ValidationError;
 use answerback::call::{Schema, SchemaError, check};
@@ -10,26 +10,26 @@ use super::folder::Folder;
 use super::trouble::Trouble;
 use crate::issue::{counted, plain};
 
-/// The longest reason told, in characters.
+/// The longest reason in a message, in characters.
 const LONGEST_REASON: usize = 200;
 
-/// Why a document cannot be used.
+/// The reason why a document cannot be used.
 #[derive(Debug)]
 pub(crate) enum Unusable {
-    /// Its file cannot be read.
+    /// The file cannot be read.
     Trouble(Trouble),
-    /// It is not JSON, or breaks its schema: why, and the findings where there are any.
+    /// The file is not JSON or breaks its schema. Holds the reason, and the findings if there are any.
     Invalid(String, Vec<ValidationError>),
 }
 
 impl Unusable {
-    /// A document that met its schema and still was not what a type needs.
+    /// Reports a document that matches its schema but cannot be deserialized.
     pub(crate) fn unread(error: serde_json::Error) -> Self {
         Self::Invalid(plain(&error.to_string(), LONGEST_REASON), Vec::new())
     }
 
-    /// The issue, under the code that the document has for itself. A file that the system keeps from us is told
-    /// as that.
+    /// Builds the error, with the document's own code if the file is missing or not valid. A file that cannot be read
+    /// is reported with the code of that failure.
     pub(crate) fn issue(self, code: &str, what: &str, path: &str) -> ErrorObject {
         match self {
             Self::Trouble(trouble) if trouble.is_missing() => {
@@ -42,14 +42,14 @@ impl Unusable {
                 if findings.is_empty() {
                     return issue;
                 }
-                // Findings are plain data, which always serialises.
+                // Findings are plain data, so serializing them cannot fail.
                 issue.with_detail("errors", serde_json::to_value(findings).unwrap_or_default())
             }
         }
     }
 }
 
-/// Reads a JSON document and holds it against its schema.
+/// Reads a JSON document and checks it against its schema.
 pub(crate) fn read_document(
     folder: &Folder,
     path: &str,
@@ -66,7 +66,8 @@ pub(crate) fn read_document(
             return Ok(Err(Unusable::Invalid(reason, Vec::new())));
         }
     };
-    // Names that stand twice are how two readers come to disagree; members that we do not know are others' own.
+    // Duplicate names are errors, because two parsers can read them differently. Unknown members are only warnings, so
+    // they are dropped.
     let mut findings = document.findings;
     findings.extend(check(schema, &document.value, ())?);
     findings.retain(ValidationError::is_error);

@@ -1,4 +1,4 @@
-//! The folder that holds `.bot`, and nothing outside of it.
+//! Gives access to the folder that contains `.bot`, and to nothing outside of it.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -7,33 +7,33 @@ use std::path::{Component, Path, PathBuf};
 use super::trouble::{Trouble, TroubleKind};
 use crate::replace::replace;
 
-/// Where a solution is looked for.
+/// The place to look for a solution.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Root {
-    /// The folder itself holds `.bot`.
+    /// The folder itself contains `.bot`.
     At(PathBuf),
-    /// The folder, or the nearest one above it, holds `.bot`.
+    /// The folder contains `.bot`, or the nearest parent that does is used.
     Above(PathBuf),
 }
 
-/// The name of the folder that makes a solution.
+/// The name of the folder that marks a solution.
 pub(crate) const BOT: &str = ".bot";
-/// The most bytes read of one file.
+/// The largest file that is read, in bytes.
 pub(crate) const MOST_BYTES: u64 = 1 << 20;
 
 /// A solution's folder. Paths are relative to it, with forward slashes.
 ///
-/// A path is resolved, links and all, and then held against the folder: what leads out is not opened. Between the
-/// two steps somebody with write access to the folder could still exchange a link; such a person needs no tool of
-/// ours to read.
+/// A path is resolved, including links, and then checked: a path that leads out of the folder is not opened. A user
+/// with write access could still exchange a link between the two steps. But such a user does not need our tools to read
+/// files.
 #[derive(Debug)]
 pub(crate) struct Folder {
     root: PathBuf,
 }
 
 impl Folder {
-    /// Finds the solution, or nothing when there is no `.bot`.
+    /// Finds the solution's folder. Returns `None` if there is no `.bot`.
     pub(crate) fn find(root: &Root) -> Result<Option<Self>, Trouble> {
         let (start, climbs) = match root {
             Root::At(folder) => (folder, false),
@@ -63,7 +63,7 @@ impl Folder {
         Ok(None)
     }
 
-    /// The solution's name: that of its folder.
+    /// Returns the solution's name, which is the name of its folder.
     pub(crate) fn name(&self) -> String {
         match self.root.file_name() {
             Some(name) => name.to_string_lossy().into_owned(),
@@ -71,7 +71,7 @@ impl Folder {
         }
     }
 
-    /// Where a path really leads, which is inside.
+    /// Resolves a path, including links. Fails if it leads out of the folder.
     pub(crate) fn resolve(&self, path: &str) -> Result<PathBuf, Trouble> {
         let named = Path::new(path);
         let stays = named.components().all(|part| matches!(part, Component::Normal(_)));
@@ -83,16 +83,16 @@ impl Folder {
         if real.starts_with(&self.root) { Ok(real) } else { Err(TroubleKind::Outside.at(path)) }
     }
 
-    /// Whether an ordinary file is there.
+    /// True if the path is a regular file.
     pub(crate) fn has_file(&self, path: &str) -> bool {
         self.resolve(path).is_ok_and(|real| real.is_file())
     }
 
-    /// The text of a file.
+    /// Reads the text of a file.
     pub(crate) fn read(&self, path: &str) -> Result<String, Trouble> {
         let real = self.resolve(path)?;
         let trouble = |error| Trouble::of(&error, path);
-        // Opening a pipe would wait for somebody to write into it.
+        // Opening a named pipe would block until a writer opens it.
         if !fs::metadata(&real).map_err(trouble)?.is_file() {
             return Err(TroubleKind::NotAFile.at(path));
         }
@@ -105,7 +105,7 @@ impl Folder {
         String::from_utf8(bytes).map_err(|_| TroubleKind::NotText.at(path))
     }
 
-    /// Replaces a file as a whole; its folder is made if need be.
+    /// Replaces a file atomically. Creates its folder if needed.
     pub(crate) fn write(&self, path: &str, text: &str) -> Result<(), Trouble> {
         let target = match self.resolve(path) {
             Ok(real) => real,
@@ -115,7 +115,7 @@ impl Folder {
         replace(&target, text.as_bytes()).map_err(|error| Trouble::of(&error, path))
     }
 
-    /// Makes a folder below an existing one, unless it is there.
+    /// Creates a folder in an existing one, unless it exists already.
     pub(crate) fn make(&self, path: &str) -> Result<PathBuf, Trouble> {
         match self.resolve(path) {
             Err(missing) if missing.is_missing() => {
@@ -131,8 +131,8 @@ impl Folder {
         }
     }
 
-    /// The real path of something that is not there yet: its folder is resolved, its name is new. A link that leads
-    /// nowhere is not new.
+    /// Returns the real path of a file that does not exist yet: its folder is resolved and its name is new. A dangling
+    /// link does not count as new.
     fn beside(&self, path: &str) -> Result<PathBuf, Trouble> {
         let Some((folder, name)) = path.rsplit_once('/') else {
             return Err(TroubleKind::Outside.at(path));
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(fs::read_to_string(made.path().join("secret.md")).unwrap(), "not yours");
         assert!(!made.path().join("new.md").exists());
 
-        // A `.bot` that lies elsewhere makes no solution.
+        // A `.bot` that links to another place is not a solution.
         let linked = made.path().join("linked");
         fs::create_dir(&linked).unwrap();
         symlink(&bot, linked.join(".bot")).unwrap();

@@ -1,25 +1,25 @@
-//! The YAML between two fences at the very start of a file.
+//! Parses the YAML front matter between two fences at the start of a file.
 
 use serde_json::{Map, Value};
 
 use crate::issue::plain;
 
-/// The longest reason told, in characters.
+/// The longest reason in a message, in characters.
 const LONGEST_REASON: usize = 200;
 
-/// What stands at the start of a file.
+/// The front matter of a file.
 #[derive(Debug, PartialEq)]
 pub(crate) enum FrontMatter {
     /// The file does not begin with a fence.
     Missing,
-    /// There is a fence, and no YAML mapping behind it.
+    /// There is a fence, but no valid YAML mapping after it. Holds the reason.
     Unreadable(String),
-    /// The members.
+    /// The parsed members.
     Read(Map<String, Value>),
 }
 
 impl FrontMatter {
-    /// Reads the front matter of a text; answers it with the rest of the text.
+    /// Parses the front matter of a text. Also returns the rest of the text.
     pub(crate) fn read(text: &str) -> (Self, &str) {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let Some(inside) = fence(text) else { return (Self::Missing, text) };
@@ -36,7 +36,7 @@ impl FrontMatter {
 
 const FENCE: &str = "---";
 
-/// What follows the opening fence.
+/// Returns the text after the opening fence.
 fn fence(text: &str) -> Option<&str> {
     let (first, rest) = text.split_once('\n')?;
     (first.trim_end() == FENCE).then_some(rest)
@@ -48,10 +48,10 @@ fn parsed(yaml: &str) -> FrontMatter {
         Ok(None) => FrontMatter::Unreadable("it is empty".to_owned()),
         Ok(Some(_)) => FrontMatter::Unreadable("it is not a list of names and values".to_owned()),
         Err(error) => {
-            // The first line says what and where; the rest draws the place.
+            // The first line has the problem and its position. The other lines show the source.
             let told = error.to_string();
             let first = told.lines().next().unwrap_or_default();
-            // The parser advises whoever programs with it.
+            // This part of the message is advice for developers who use the parser.
             let first =
                 first.split_once(", set DuplicateKeyPolicy").map_or(first, |(said, _)| said);
             FrontMatter::Unreadable(plain(first, LONGEST_REASON))

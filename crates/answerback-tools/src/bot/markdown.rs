@@ -1,22 +1,22 @@
-//! The little that we read of a Markdown text: title, first paragraph, sections with their check boxes.
+//! Extracts a few parts of a Markdown text: title, first paragraph, and sections with their check boxes.
 
 /// The longest first paragraph, in characters.
 const LONGEST_SUMMARY: usize = 500;
-/// The most sections.
+/// The largest number of sections.
 const MOST_SECTIONS: usize = 50;
 
-/// A Markdown text, without its front matter.
+/// The extracted parts of a Markdown text, without its front matter.
 #[derive(Debug, Default, Eq, PartialEq)]
 pub(crate) struct Markdown {
-    /// The first heading of the first level.
+    /// The first heading of level 1.
     pub(crate) title: Option<String>,
     /// The first paragraph.
     pub(crate) summary: Option<String>,
-    /// The headings of the second level.
+    /// The headings of level 2.
     pub(crate) sections: Vec<MarkdownSection>,
 }
 
-/// A section and its check boxes.
+/// A section and the counts of its check boxes.
 #[derive(Debug, Default, Eq, PartialEq)]
 pub(crate) struct MarkdownSection {
     pub(crate) heading: String,

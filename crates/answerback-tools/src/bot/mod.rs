@@ -1,4 +1,4 @@
-//! A solution with a `.bot` folder, as it lies on the disk: read within bounds, never outside.
+//! Reads a solution with a `.bot` folder from disk, within limits and never outside the folder.
 
 pub(crate) mod artifact;
 pub(crate) mod document;

@@ -1,4 +1,4 @@
-//! The projects of a solution: found by their manifests, named shortly, and described by the registry.
+//! Finds the projects of a solution by their manifests, and gives each a short alias.
 
 use serde_json::{Map, Value};
 
@@ -6,30 +6,30 @@ use super::folder::Folder;
 use super::registry::ProjectRegistry;
 use super::walk::FolderWalk;
 
-/// A project, by its own manifest.
+/// A project as its own manifest describes it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Project {
     pub(crate) name: String,
-    /// What it is, such as `dotnet-web`.
+    /// The kind of project, such as `dotnet-web`.
     pub(crate) kind: &'static str,
-    /// Its folder, relative to the solution; "." for the solution itself.
+    /// The project's folder relative to the solution, or "." for the solution itself.
     pub(crate) path: String,
     pub(crate) version: Option<String>,
     pub(crate) framework: Option<String>,
-    /// How many dependencies it declares, where its manifest has them one a line.
+    /// The number of declared dependencies, for manifests that list one per line.
     pub(crate) dependencies: Option<usize>,
-    /// Its short name: the registered one, else one of ours that no other project has.
+    /// The short name: the registered one, or a generated one that no other project has.
     pub(crate) alias: String,
 }
 
-/// The most projects.
+/// The largest number of projects.
 const MOST_PROJECTS: usize = 200;
 
-/// Folders that hold what was built or fetched, not what was written.
+/// Folders with build output or downloaded packages, which are skipped.
 const BUILT: [&str; 8] =
     ["node_modules", "target", "bin", "obj", "dist", "build", "vendor", "__pycache__"];
 
-/// The projects of a solution, and what the search could not see.
+/// The projects of a solution, and the walk that found them.
 #[derive(Debug)]
 pub(crate) struct Projects {
     pub(crate) all: Vec<Project>,
@@ -37,7 +37,7 @@ pub(crate) struct Projects {
 }
 
 impl Projects {
-    /// Finds all projects. Hidden folders and what tools have built are not looked into.
+    /// Finds all projects. Skips hidden folders and build output.
     pub(crate) fn find(folder: &Folder, registry: &ProjectRegistry) -> Self {
         let enters = |name: &str| !name.starts_with('.') && !BUILT.contains(&name);
         let mut walk = folder.walk("", enters, is_manifest);
@@ -57,7 +57,7 @@ impl Projects {
         Self { all, walk }
     }
 
-    /// The project of this name, else of this alias.
+    /// Returns the project with this name, or else with this alias.
     pub(crate) fn named(&self, name: &str) -> Option<&Project> {
         let by_name = self.all.iter().find(|project| project.name == name);
         by_name.or_else(|| self.all.iter().find(|project| project.alias == name))
@@ -69,7 +69,7 @@ impl Projects {
 }
 
 impl Project {
-    /// What it is, in words, for a project that nobody described.
+    /// Returns a default description, for a project without a registered summary.
     pub(crate) fn described(&self) -> &'static str {
         match self.kind {
             "dotnet-web" => "ASP.NET web application",
@@ -87,7 +87,7 @@ impl Project {
         }
     }
 
-    /// Words by which standards may address it.
+    /// Returns the tags that standards can use to select the project.
     pub(crate) fn tags(&self) -> Vec<&'static str> {
         match self.kind {
             "dotnet-web" => vec!["api", "backend", "dotnet"],
@@ -111,7 +111,7 @@ fn is_manifest(name: &str) -> bool {
         || name.ends_with(".csproj")
 }
 
-/// The project that a manifest describes, if it describes one.
+/// Returns the project that a manifest describes, if it describes one.
 fn read_manifest(folder: &Folder, path: &str, text: &str) -> Option<Project> {
     let (parent, file) = path.rsplit_once('/').unwrap_or((".", path));
     let here = parent.rsplit('/').next().filter(|name| *name != ".");
@@ -221,7 +221,8 @@ fn go(text: &str) -> Option<Project> {
     })
 }
 
-/// The lines of a TOML table that set something. We need names and versions, which manifests write on one line.
+/// Returns the assignments of a TOML table. This simple parser is enough for names and versions, which manifests write
+/// on one line.
 fn toml_lines<'t>(text: &'t str, table: &str) -> impl Iterator<Item = (&'t str, &'t str)> {
     let header = format!("[{table}]");
     let lines = text.lines().map(str::trim).skip_while(move |line| *line != header).skip(1);
@@ -236,7 +237,8 @@ fn toml_text(text: &str, table: &str, name: &str) -> Option<String> {
     (!inside.trim().is_empty()).then(|| inside.to_owned())
 }
 
-/// Two manifests may carry one name, and the registry knows projects by name: the later ones get their folder added.
+/// Makes names unique, because the registry identifies projects by name. If two manifests have the same name, the later
+/// one gets its folder appended.
 fn tell_apart(projects: &mut [Project]) {
     for index in 1..projects.len() {
         let (before, from) = projects.split_at_mut(index);
@@ -247,7 +249,7 @@ fn tell_apart(projects: &mut [Project]) {
     }
 }
 
-/// Gives every project an alias: the registered one, else one that is still free.
+/// Gives every project an alias: the registered one, or else a free one.
 fn name_shortly(projects: &mut [Project], registry: &ProjectRegistry) {
     let mut taken: Vec<String> =
         registry.names().filter_map(|name| registry.alias(name)).map(str::to_owned).collect();
@@ -267,7 +269,7 @@ fn name_shortly(projects: &mut [Project], registry: &ProjectRegistry) {
     }
 }
 
-/// The alias itself, or with the first number that nobody has.
+/// Returns the alias itself, or the alias with the first free number.
 pub(crate) fn free_alias(alias: &str, taken: &[String]) -> String {
     let numbered = (2..).map(|number| format!("{alias}-{number}"));
     std::iter::once(alias.to_owned())
@@ -276,7 +278,7 @@ pub(crate) fn free_alias(alias: &str, taken: &[String]) -> String {
         .unwrap_or_default()
 }
 
-/// The first letters of a name's words, or the start of its only word.
+/// Returns the first letters of a name's words, or the start of its only word.
 fn abbreviated(name: &str) -> String {
     let words: Vec<&str> = name
         .split(|character: char| !character.is_ascii_alphanumeric())

@@ -1,4 +1,4 @@
-//! Which files of `.bot` refer to which others.
+//! Finds the references between the files of `.bot`.
 
 use std::collections::BTreeMap;
 
@@ -6,24 +6,24 @@ use serde_json::Value;
 
 use super::artifact::{BotArtifact, BotArtifactKind, is_markdown};
 
-/// What a reference in a text begins with.
+/// The start of a reference in a text.
 const MARK: &str = "@.bot/";
-/// The most references of one file.
+/// The largest number of references per file.
 const MOST_REFERENCES: usize = 200;
-/// The most circles told.
+/// The largest number of reported cycles.
 const MOST_CIRCLES: usize = 10;
 
 /// A reference from one file to another.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Reference {
-    /// As it is written.
+    /// The reference as written in the file.
     pub(crate) written: String,
-    /// The file it means, or nothing when no artifact has the id.
+    /// The referenced file, or `None` if no artifact has the id.
     pub(crate) target: Option<String>,
 }
 
-/// The references of an artifact: `@.bot/…` in its text, `file` of its front matter's `dependencies`, and what its kind
-/// refers to by id or by file, a workflow's agent and a command's workflow.
+/// Returns the references of an artifact. They are `@.bot/…` in its text and each `file` in the front matter's
+/// `dependencies`. A workflow also refers to its agent, and a command to its workflow, by id or by file.
 pub(crate) fn references(
     kind: BotArtifactKind,
     artifact: &BotArtifact,
@@ -59,7 +59,7 @@ pub(crate) fn references(
     found
 }
 
-/// The paths that a text refers to.
+/// Returns the paths that a text refers to.
 fn in_text(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     let mut before = None;
@@ -72,7 +72,7 @@ fn in_text(text: &str) -> impl Iterator<Item = &str> {
             let path = reference[..end].trim_end_matches(['.', ',', ';', ':', '!', '?']);
             before = reference[..end].chars().next_back();
             rest = &reference[end..];
-            // An address such as someone@.bot/… is none.
+            // An address such as someone@.bot/… is not a reference.
             if !previous.is_some_and(char::is_alphanumeric) && path.len() > MARK.len() - 1 {
                 return Some(path);
             }
@@ -80,8 +80,8 @@ fn in_text(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where a reference ends. A placeholder in it, such as `[spec-name]`, `<spec-name>` or `{spec-name}`, belongs
-/// to it whole.
+/// Returns the end of a reference. A placeholder such as `[spec-name]`, `<spec-name>` or `{spec-name}` is part of the
+/// reference, including its closing bracket.
 fn end_of(reference: &str) -> usize {
     let mut closing = None;
     for (at, character) in reference.char_indices() {
@@ -105,7 +105,8 @@ fn ends_reference(character: char) -> bool {
     character.is_whitespace() || matches!(character, ')' | ']' | '>' | '"' | '\'' | '`' | '*' | '|')
 }
 
-/// The circles among files that refer to each other, each once, beginning with its first file by name.
+/// Finds the cycles among files that refer to each other. Each cycle is listed once and begins with its first file by
+/// name.
 pub(crate) fn circles(edges: &BTreeMap<String, Vec<String>>) -> Vec<Vec<String>> {
     let mut found: Vec<Vec<String>> = Vec::new();
     let mut done: BTreeMap<&str, bool> = BTreeMap::new();
@@ -113,7 +114,7 @@ pub(crate) fn circles(edges: &BTreeMap<String, Vec<String>>) -> Vec<Vec<String>>
         if done.contains_key(start.as_str()) {
             continue;
         }
-        // The way from the start, each file with how many of its edges were taken.
+        // The path from the start file, with the number of edges already followed for each file.
         let mut way: Vec<(&str, usize)> = vec![(start, 0)];
         done.insert(start, false);
         while let Some((file, taken)) = way.last_mut() {
@@ -145,7 +146,7 @@ pub(crate) fn circles(edges: &BTreeMap<String, Vec<String>>) -> Vec<Vec<String>>
     found
 }
 
-/// The same circle, beginning with its first file by name.
+/// Rotates the cycle so that it begins with its first file by name.
 fn from_first(mut circle: Vec<String>) -> Vec<String> {
     let first = (0..circle.len()).min_by_key(|index| &circle[*index]).unwrap_or_default();
     circle.rotate_left(first);

@@ -1,4 +1,4 @@
-//! `.bot/solution/projects.json`: what people and agents say of the projects.
+//! Reads and writes the project registry, `.bot/solution/projects.json`.
 
 use std::fs::File;
 use std::sync::LazyLock;
@@ -17,18 +17,18 @@ use crate::issue::code;
 
 pub(crate) const REGISTRY: &str = ".bot/solution/projects.json";
 const FOLDER: &str = ".bot/solution";
-/// How often, and how long apart, a writer asks for its turn.
+/// The number of attempts to lock the registry, and the pause between them.
 const TURNS: usize = 40;
 const BETWEEN_TURNS: Duration = Duration::from_millis(25);
 
-/// The registry: everything as it stands in the file, members of others' included.
+/// The registry, including members that we do not know, which are preserved.
 #[derive(Debug)]
 pub(crate) struct ProjectRegistry {
     document: Map<String, Value>,
     projects: Map<String, Value>,
 }
 
-/// What a caller says of a project; what is left out stays as it is.
+/// The metadata in a call. Members that are left out keep their registered values.
 #[derive(Debug, Default)]
 pub(crate) struct Metadata {
     pub(crate) alias: Option<String>,
@@ -63,7 +63,7 @@ static SCHEMA: LazyLock<Result<Schema, SchemaError>> = LazyLock::new(|| {
 });
 
 impl ProjectRegistry {
-    /// Reads the registry, or tells why it cannot be used. One that is not there is empty.
+    /// Reads the registry, or returns the error that makes it unusable. A missing file is an empty registry.
     pub(crate) fn read(folder: &Folder) -> Result<Result<Self, ErrorObject>, SchemaError> {
         let schema = SCHEMA.as_ref().map_err(Clone::clone)?;
         let value = match read_document(folder, REGISTRY, schema)? {
@@ -77,13 +77,13 @@ impl ProjectRegistry {
             }
         };
         let Value::Object(mut document) = value else { return Ok(Ok(Self::empty())) };
-        // The place of the projects is kept, so that a rewritten file differs only where something changed.
+        // This keeps the position of `projects`, so that a rewritten file differs only where something changed.
         let projects = document.insert("projects".to_owned(), Value::Null);
         let Some(Value::Object(projects)) = projects else { return Ok(Ok(Self::empty())) };
         Ok(Ok(Self { document, projects }))
     }
 
-    /// A registry without projects.
+    /// Creates a registry without projects.
     pub(crate) fn empty() -> Self {
         let mut document = Map::new();
         document.insert("registry_version".to_owned(), "1.0".into());
@@ -92,22 +92,22 @@ impl ProjectRegistry {
         Self { document, projects: Map::new() }
     }
 
-    /// The names of the registered projects.
+    /// Returns the names of the registered projects.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.projects.keys().map(String::as_str)
     }
 
-    /// What is registered of a project.
+    /// Returns the registered metadata of a project.
     pub(crate) fn entry(&self, name: &str) -> Option<&Map<String, Value>> {
         self.projects.get(name)?.as_object()
     }
 
-    /// The alias that a project is registered with.
+    /// Returns the registered alias of a project.
     pub(crate) fn alias(&self, name: &str) -> Option<&str> {
         self.entry(name)?.get("alias")?.as_str().filter(|alias| !alias.is_empty())
     }
 
-    /// Aliases that more than one project has, with their projects.
+    /// Returns each alias that several projects have, with these projects.
     pub(crate) fn shared_aliases(&self) -> Vec<(&str, Vec<&str>)> {
         let mut owners: Vec<(&str, Vec<&str>)> = Vec::new();
         for name in self.names() {
@@ -121,7 +121,7 @@ impl ProjectRegistry {
         owners
     }
 
-    /// Registers a project, or updates what is registered, and answers the entry.
+    /// Registers or updates a project and returns its entry.
     pub(crate) fn register(
         &mut self,
         name: &str,
@@ -147,25 +147,25 @@ impl ProjectRegistry {
         entry
     }
 
-    /// Writes the registry as a whole.
+    /// Writes the whole registry.
     pub(crate) fn write(mut self, folder: &Folder) -> Result<(), Trouble> {
         self.document.insert("projects".to_owned(), self.projects.into());
-        // A tree of JSON always serialises.
+        // Serializing a JSON tree cannot fail.
         let mut text = serde_json::to_string_pretty(&self.document).unwrap_or_default();
         text.push('\n');
         folder.write(REGISTRY, &text)
     }
 }
 
-/// The turn of one writer among all processes; it ends when it is dropped.
+/// Holds the lock that lets one process at a time write the registry. Dropping it releases the lock.
 #[derive(Debug)]
 pub(crate) struct WriterTurn {
     _folder: Option<File>,
 }
 
 impl WriterTurn {
-    /// Waits for the turn, about a second. The registry's folder is made if need be. Where folders cannot be
-    /// locked (Windows), writers of one process still take turns; see `Tools`.
+    /// Waits about a second for the lock. Creates the registry's folder if needed. Folders cannot be locked on Windows.
+    /// There only the writers of one process take turns; see `Tools`.
     pub(crate) fn take(folder: &Folder) -> Result<Self, Trouble> {
         let real = folder.make(FOLDER)?;
         if cfg!(not(unix)) {
@@ -176,7 +176,7 @@ impl WriterTurn {
             match opened.try_lock() {
                 Ok(()) => return Ok(Self { _folder: Some(opened) }),
                 Err(std::fs::TryLockError::WouldBlock) => thread::sleep(BETWEEN_TURNS),
-                // A file system without locks has no other writers that we could know of.
+                // On a file system without locks, writing continues without one.
                 Err(std::fs::TryLockError::Error(_)) => return Ok(Self { _folder: None }),
             }
         }

@@ -1,4 +1,4 @@
-//! `.bot/.dotbot-state.json`: what was installed, and when.
+//! Reads the installation state, `.bot/.dotbot-state.json`.
 
 use std::sync::LazyLock;
 
@@ -31,7 +31,7 @@ static SCHEMA: LazyLock<Result<Schema, SchemaError>> = LazyLock::new(|| {
 });
 
 impl InstallationState {
-    /// Reads the state, or tells what is wrong with it.
+    /// Reads the state, or returns the error that makes it unusable.
     pub(crate) fn read(folder: &Folder) -> Result<Result<Self, ErrorObject>, SchemaError> {
         let schema = SCHEMA.as_ref().map_err(Clone::clone)?;
         Ok(read_document(folder, STATE, schema)?

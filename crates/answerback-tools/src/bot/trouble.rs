@@ -1,4 +1,4 @@
-//! Why a file could not be used.
+//! Defines the reasons why a file could not be used.
 
 use std::io::{self, ErrorKind};
 
@@ -15,21 +15,21 @@ pub(crate) struct Trouble {
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum TroubleKind {
-    /// There is none.
+    /// The file does not exist.
     Missing,
-    /// The path, or a link on the way, leads out of the solution.
+    /// The path, or a link in it, leads out of the solution.
     Outside,
-    /// The system does not permit it.
+    /// The operating system denies access.
     Denied,
-    /// A folder, a pipe, a device.
+    /// The path is a folder, a pipe or a device.
     NotAFile,
-    /// More bytes than we read of one file.
+    /// The file is larger than the limit.
     TooLarge { limit: u64 },
-    /// Bytes, or a name, that are no text.
+    /// The content or the name is not UTF-8.
     NotText,
-    /// Another process holds it.
+    /// Another process holds the lock.
     Busy,
-    /// Whatever else the system says.
+    /// Any other error of the operating system.
     Failed(ErrorKind),
 }
 
@@ -53,7 +53,7 @@ impl Trouble {
         self.kind == TroubleKind::Missing
     }
 
-    /// The trouble as an error or warning of the catalogue.
+    /// Converts the failure to an error object with a code of the catalogue.
     pub(crate) fn issue(&self) -> ErrorObject {
         let (code, message) = match &self.kind {
             TroubleKind::Missing => (code::IO_ERROR, "The file does not exist".to_owned()),

@@ -1,29 +1,30 @@
-//! The files below a folder, within bounds.
+//! Lists the files below a folder, within limits.
 
 use std::fs;
 
 use super::folder::Folder;
 use super::trouble::{Trouble, TroubleKind};
 
-/// The most entries looked at in one walk.
+/// The largest number of directory entries in one walk.
 const MOST_ENTRIES: usize = 20_000;
-/// How deep a walk goes.
+/// The largest depth of a walk.
 const DEEPEST: usize = 12;
 
-/// What a walk found, in the order of the names.
+/// The result of a walk, sorted by path.
 #[derive(Debug, Default)]
 pub(crate) struct FolderWalk {
-    /// Paths relative to the solution.
+    /// The found files, relative to the solution.
     pub(crate) files: Vec<String>,
-    /// What could not be looked at.
+    /// The folders and links that could not be read.
     pub(crate) troubles: Vec<Trouble>,
-    /// Whether a bound ended the walk.
+    /// True if a limit ended the walk.
     pub(crate) is_cut: bool,
 }
 
 impl Folder {
-    /// The files below `path` that are wanted. `path` is relative to the solution, "" for all of it. Folders
-    /// are entered when `enters` says so by their name; a link to a folder never is, which also keeps circles away.
+    /// Finds the files below `path` whose names `wants` accepts. `path` is relative to the solution; "" is all of it.
+    /// Folders are entered if `enters` accepts their names. Links to folders are never followed, so there are no
+    /// cycles.
     pub(crate) fn walk(
         &self,
         path: &str,
@@ -40,7 +41,7 @@ impl Folder {
             let entries = match entries {
                 Ok(entries) => entries,
                 Err(trouble) => {
-                    // That the folder is not there is what a walk of nothing tells.
+                    // A missing folder is reported as an empty walk.
                     walk.troubles.extend((!trouble.is_missing()).then_some(trouble));
                     continue;
                 }

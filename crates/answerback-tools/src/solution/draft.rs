@@ -1,4 +1,4 @@
-//! An answer in the making, and what every envelope says of its run.
+//! Builds envelopes with the parts that every run shares.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::issue::Issues;
 /// The version of our tools.
 const VERSION: &str = "1.0.0";
 
-/// What a tool has to say.
+/// The content of an envelope before it is built.
 #[derive(Debug, Default)]
 pub(crate) struct EnvelopeDraft {
     pub(crate) summary: String,
@@ -27,20 +27,20 @@ pub(crate) struct EnvelopeDraft {
 }
 
 impl EnvelopeDraft {
-    /// An answer without data, for what went wrong.
+    /// Creates an envelope without data that reports an error.
     pub(crate) fn failed(summary: impl Into<String>, error: ErrorObject) -> Self {
         let mut draft = Self { summary: summary.into(), ..Self::default() };
         draft.issues.error(error);
         draft
     }
 
-    /// Suggests what to call next.
+    /// Sets the suggested next call.
     pub(crate) fn with_intent(mut self, intent: Intent) -> Self {
         self.intent = Some(intent);
         self
     }
 
-    /// Adds something that could be done next.
+    /// Adds a suggested action.
     pub(crate) fn with_action(mut self, action: Action) -> Self {
         self.actions.push(action);
         self
@@ -67,7 +67,7 @@ impl<'s> Run<'s> {
         self.surroundings.now()
     }
 
-    /// Makes the envelope of a draft.
+    /// Builds the envelope of a draft.
     pub(crate) fn finish(
         &self,
         tool: &str,

@@ -1,4 +1,4 @@
-//! `solution.health.check`: what is wrong with the solution, and what could be better.
+//! `solution.health.check`: checks a solution for problems and possible improvements.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,10 +21,10 @@ use crate::definition::{Definition, envelope_schema};
 use crate::issue::{Issues, code, counted, quoted};
 
 const TECH_STACK: &str = ".bot/product/tech-stack.md";
-/// The most files that a recommendation names.
+/// The largest number of files that a recommendation names.
 const MOST_NAMED: usize = 10;
 
-/// How much is looked at; each level includes the ones before.
+/// The depth of a check. Each level includes the ones before.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Ord, PartialEq, PartialOrd)]
 #[serde(rename_all = "lowercase")]
 enum CheckLevel {
@@ -148,7 +148,7 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<EnvelopeDraft, C
     Ok(examination.told(check_level, include_recommendations != Some(false)))
 }
 
-/// How a check came out, the worst last.
+/// The verdict of a check, from best to worst.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum HealthVerdict {
     Pass,
@@ -168,7 +168,7 @@ impl HealthVerdict {
     }
 }
 
-/// The checks of one category, in the order in which they were made.
+/// The checks of one category, in the order in which they ran.
 struct Category {
     name: &'static str,
     checks: Vec<(String, HealthVerdict, Option<usize>)>,
@@ -200,7 +200,7 @@ impl Category {
     }
 }
 
-/// What has been looked at so far.
+/// The results of a health check so far.
 struct Examination<'f> {
     folder: &'f Folder,
     categories: Vec<Category>,
@@ -226,7 +226,7 @@ impl<'f> Examination<'f> {
         self.recommendations.push(told);
     }
 
-    /// The state file, and what is installed.
+    /// Checks the state file and the installed artifacts.
     fn installation(&mut self, files: &[FolderWalk; 5]) -> Result<(), CallError> {
         let mut category = Category::new("dotbot-installation");
         category.add(".bot folder exists", HealthVerdict::Pass, None);
@@ -270,7 +270,7 @@ impl<'f> Examination<'f> {
         Ok(())
     }
 
-    /// The files about the product.
+    /// Checks the product files.
     fn product(&mut self) {
         let mut category = Category::new("product-artifacts");
         for (name, path) in [("mission.md", MISSION), ("roadmap.md", ROADMAP)] {
@@ -293,7 +293,7 @@ impl<'f> Examination<'f> {
         self.categories.push(category);
     }
 
-    /// The projects, and what the registry says of them.
+    /// Checks the projects and their registry.
     fn projects(&mut self) -> Result<(), CallError> {
         let mut category = Category::new("projects");
         let mut verdict = HealthVerdict::Pass;
@@ -331,7 +331,7 @@ impl<'f> Examination<'f> {
         Ok(())
     }
 
-    /// Every front matter. Answers the artifacts that could be read.
+    /// Checks every front matter and returns the artifacts that could be read.
     fn artifacts(
         &mut self,
         files: &[FolderWalk; 5],
@@ -370,7 +370,7 @@ impl<'f> Examination<'f> {
         Ok(artifacts)
     }
 
-    /// References between files: those that lead nowhere, circles, and files that nobody refers to.
+    /// Checks the references between files: broken ones, cycles, and files without references.
     fn references(&mut self, artifacts: &[(BotArtifactKind, BotArtifact)]) {
         let mut ids = BTreeMap::new();
         for (_, artifact) in artifacts {
@@ -415,8 +415,8 @@ impl<'f> Examination<'f> {
         );
 
         let referred: BTreeSet<&str> = edges.values().flatten().map(String::as_str).collect();
-        // Commands are what people start with, product files what everybody reads, standards are found by what
-        // they apply to.
+        // Other kinds need no references: people start commands, everyone reads product files, and `applies_to` selects
+        // standards.
         let orphans: Vec<&str> = artifacts
             .iter()
             .filter(|(kind, _)| matches!(kind, BotArtifactKind::Workflow | BotArtifactKind::Agent))
@@ -475,14 +475,14 @@ impl<'f> Examination<'f> {
     }
 }
 
-/// What to call next: the tool that shows most of what is wrong, else the next level.
+/// Suggests the next call: the tool that shows most about the problem, or else the next level.
 fn next(level: CheckLevel, issues: &Issues) -> Option<Intent> {
     if issues.has_error(code::ALIAS_CONFLICT) {
         let reason = "Two projects share an alias: see them, and register one with another.";
         return Some(Intent::new(SolutionTool::Structure.name(), reason));
     }
     if issues.has_errors() || level == CheckLevel::Comprehensive {
-        // What is broken has to be mended in files, which none of our tools does.
+        // Other errors need edits to files, and none of our tools does that.
         return None;
     }
     let (next, reason) = match level {

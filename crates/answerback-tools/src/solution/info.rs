@@ -1,4 +1,4 @@
-//! `solution.info`: what the solution is about.
+//! `solution.info`: describes a solution.
 
 use answerback::contract::tool::{Action, ErrorObject, Intent};
 use serde::Deserialize;
@@ -18,7 +18,7 @@ pub(crate) const ROADMAP: &str = ".bot/product/roadmap.md";
 
 #[derive(Deserialize)]
 struct Arguments {
-    /// Asked for by default; nothing is missed then if there is none.
+    /// Included by default. A missing mission is reported only if it was requested explicitly.
     include_mission: Option<bool>,
     include_roadmap: Option<bool>,
 }
@@ -207,20 +207,20 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<EnvelopeDraft, C
     Ok(draft)
 }
 
-/// What a file about the product says: the members that every such file has, and its text.
+/// The content of a product file: the members that every such file has, and its text.
 struct ProductDocument {
     members: Map<String, Value>,
     text: Markdown,
 }
 
-/// A file about the product.
+/// A product file to read.
 struct ProductFile {
     path: &'static str,
     is_asked_for: bool,
 }
 
 impl ProductFile {
-    /// What it says. That there is none is worth a word only to whoever asked for it.
+    /// Reads the file. A missing file is reported only if it was requested explicitly.
     fn read(
         &self,
         folder: &Folder,

@@ -1,4 +1,4 @@
-//! The five tools for a solution with a `.bot` folder. One file a tool: its definition, and what it does.
+//! The five tools for a solution with a `.bot` folder. Each file has one tool's definition and its implementation.
 
 mod draft;
 mod health_check;

@@ -1,4 +1,4 @@
-//! `solution.project.register`: says what a project is for, in the registry.
+//! `solution.project.register`: registers the metadata of a project.
 
 use answerback::contract::tool::{Action, ErrorObject, Intent};
 use serde::Deserialize;
@@ -106,7 +106,7 @@ pub(super) fn run(
 ) -> Result<EnvelopeDraft, CallError> {
     let Arguments { project_name, alias, summary, tags, owner } =
         Arguments::deserialize(arguments)?;
-    // From reading to writing nobody else writes.
+    // The lock covers reading and writing, so that no other process writes in between.
     let _turn = match WriterTurn::take(folder) {
         Ok(turn) => turn,
         Err(trouble) => return Ok(not_written(&trouble)),
@@ -174,7 +174,7 @@ fn not_written(trouble: &Trouble) -> EnvelopeDraft {
     )
 }
 
-/// What cannot be read is not overwritten.
+/// Reports an unreadable registry, which is never overwritten.
 fn unreadable(issue: ErrorObject) -> EnvelopeDraft {
     let reason = "The registry has to be mended by hand first: see what else is broken.";
     let intent = Intent::new(SolutionTool::HealthCheck.name(), reason);

@@ -1,4 +1,4 @@
-//! What several tools tell in the same words: of projects, of the registry, of searches.
+//! Builds the messages that several tools share, about projects, the registry and searches.
 
 use answerback::contract::tool::{ErrorObject, Intent};
 use answerback::message::suggest::nearest;
@@ -10,7 +10,7 @@ use crate::bot::trouble::TroubleKind;
 use crate::bot::walk::FolderWalk;
 use crate::issue::{Issues, code, quoted};
 
-/// The answer when no project has a name or alias.
+/// Builds the answer if no project has this name or alias.
 pub(super) fn no_project(tool: SolutionTool, name: &str, projects: &Projects) -> EnvelopeDraft {
     let known: Vec<&str> = projects.names().collect();
     let aliases = projects.all.iter().map(|project| project.alias.as_str());
@@ -31,7 +31,7 @@ pub(super) fn no_project(tool: SolutionTool, name: &str, projects: &Projects) ->
         .with_intent(Intent::new(SolutionTool::Structure.name(), reason))
 }
 
-/// What is wrong with a registry that can be read, and whether it is an error where health is asked for.
+/// Returns the problems of a readable registry. The flag is true for those that the health check reports as errors.
 pub(super) fn registry_issues(
     registry: &ProjectRegistry,
     projects: &Projects,
@@ -45,7 +45,7 @@ pub(super) fn registry_issues(
             .with_detail("projects", names);
         found.push((issue, true));
     }
-    // A search that was cut short does not show that something is gone.
+    // If the search was cut short, a project may exist without being found.
     let gone = registry.names().filter(|name| !projects.names().any(|known| known == *name));
     for name in gone.filter(|_| !projects.walk.is_cut) {
         let message = format!("The project {} is registered and not in the solution", quoted(name));
@@ -57,7 +57,8 @@ pub(super) fn registry_issues(
     found
 }
 
-/// Tells what a search could not see. Links that lead elsewhere are no part of the solution and not worth a word.
+/// Reports the files that a search could not read. Links out of the solution are ignored, because their targets are not
+/// part of it.
 pub(super) fn unseen(walk: &FolderWalk, issues: &mut Issues) {
     for trouble in walk.troubles.iter().filter(|trouble| trouble.kind != TroubleKind::Outside) {
         issues.warning(trouble.issue());
@@ -67,7 +68,7 @@ pub(super) fn unseen(walk: &FolderWalk, issues: &mut Issues) {
     }
 }
 
-/// The warning of a search that a bound ended.
+/// Builds the warning for a search that a limit ended.
 pub(super) fn cut() -> ErrorObject {
     let message =
         "There are more files, or deeper folders, than are looked at; the rest is not told";

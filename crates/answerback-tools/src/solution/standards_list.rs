@@ -1,4 +1,4 @@
-//! `solution.standards.list`: the standards by which the solution is written.
+//! `solution.standards.list`: lists the standards of the solution.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -18,9 +18,9 @@ use crate::call::CallError;
 use crate::definition::{Definition, envelope_schema};
 use crate::issue::{Issues, code, counted, plain, quoted};
 
-/// What `domain` is when all are meant.
+/// The value of `domain` that selects all domains.
 const ALL: &str = "all";
-/// The most domains that the summary names.
+/// The largest number of domains in the summary.
 const MOST_DOMAINS: usize = 6;
 
 #[derive(Deserialize)]
@@ -131,7 +131,7 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<EnvelopeDraft, C
     let project = match &arguments.applicable_to {
         None => None,
         Some(name) => {
-            // A registry that cannot be read is not this tool's matter; solution.structure tells of it.
+            // This tool ignores an unreadable registry; `solution.structure` reports it.
             let registry =
                 ProjectRegistry::read(folder)?.unwrap_or_else(|_| ProjectRegistry::empty());
             let projects = Projects::find(folder, &registry);
@@ -223,7 +223,7 @@ fn no_domain(domain: &str, standards: &[Standard]) -> EnvelopeDraft {
         .with_intent(Intent::new(SolutionTool::StandardsList.name(), reason))
 }
 
-/// A standard.
+/// A parsed standard.
 struct Standard {
     artifact: BotArtifact,
     text: Markdown,
@@ -234,7 +234,7 @@ impl Standard {
     fn of(path: &str, text: &str) -> Result<Self, CallError> {
         let artifact = BotArtifact::of(BotArtifactKind::Standard, path, text)?;
         let text = Markdown::read(&artifact.body);
-        // The folder tells the domain of a standard that does not tell it itself.
+        // If a standard declares no domain, its folder is the domain.
         let below = path
             .strip_prefix(BotArtifactKind::Standard.folder())
             .unwrap_or(path)
@@ -245,7 +245,7 @@ impl Standard {
         Ok(Self { artifact, text, domain })
     }
 
-    /// Whether it applies to a project: to all, or to its name, alias, type or a tag.
+    /// True if the standard applies to all projects, or to this project's name, alias, type or a tag.
     fn applies_to(&self, project: &Project, registry: &ProjectRegistry) -> bool {
         let named = self.artifact.texts("applies_to");
         let entry = registry.entry(&project.name);

@@ -1,4 +1,4 @@
-//! `solution.structure`: the projects of the solution.
+//! `solution.structure`: lists the projects of the solution.
 
 use answerback::contract::tool::{Action, Intent};
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use crate::call::CallError;
 use crate::definition::{Definition, envelope_schema};
 use crate::issue::{Issues, counted, plain, quoted};
 
-/// The most actions that are suggested.
+/// The largest number of suggested actions.
 const MOST_ACTIONS: usize = 5;
 
 #[derive(Deserialize)]
@@ -80,7 +80,7 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<EnvelopeDraft, C
     let Arguments { include_dependencies } = Arguments::deserialize(arguments)?;
     let mut issues = Issues::default();
     let registry = ProjectRegistry::read(folder)?.unwrap_or_else(|issue| {
-        // Without the registry the projects are still there.
+        // The projects can be listed without the registry.
         issues.warning(issue);
         ProjectRegistry::empty()
     });
@@ -135,7 +135,7 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<EnvelopeDraft, C
     Ok(draft)
 }
 
-/// A project with what the registry says of it; the registry wins.
+/// Describes a project. Registered values take precedence over the manifest.
 fn described(project: &Project, registry: &ProjectRegistry, include_dependencies: bool) -> Value {
     let entry = registry.entry(&project.name);
     let registered = |name: &str| {

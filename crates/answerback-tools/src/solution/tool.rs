@@ -1,4 +1,4 @@
-//! Which tool, and what all of them share: arguments that are refused, and a solution that is not there.
+//! Lists the tools for solutions, with their shared behavior: rejected arguments and missing solutions.
 
 use answerback::contract::Invalid;
 use answerback::contract::atdf::EnrichedResponse;
@@ -22,7 +22,7 @@ pub(crate) enum SolutionTool {
 }
 
 impl SolutionTool {
-    /// The name in envelopes.
+    /// Returns the tool's name in envelopes.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Info => "solution.info",
@@ -33,7 +33,7 @@ impl SolutionTool {
         }
     }
 
-    /// The module, as an envelope's source.
+    /// Returns the source file, for the envelope's `source`.
     const fn source(self) -> &'static str {
         match self {
             Self::Info => "answerback-tools/src/solution/info.rs",
@@ -44,7 +44,7 @@ impl SolutionTool {
         }
     }
 
-    /// What could not be done when it fails.
+    /// Returns the tool's purpose, for the message "Failed to …".
     pub(super) const fn aim(self) -> &'static str {
         match self {
             Self::Info => "retrieve solution info",
@@ -65,12 +65,12 @@ impl SolutionTool {
         }
     }
 
-    /// Whether it changes the folder.
+    /// True if the tool changes the folder.
     pub(crate) const fn writes(self) -> bool {
         matches!(self, Self::ProjectRegister)
     }
 
-    /// Answers a call whose arguments have met their schema.
+    /// Answers a call whose arguments match their schema.
     pub(crate) fn run(
         self,
         arguments: &Value,
@@ -102,7 +102,7 @@ impl SolutionTool {
         Ok(run.finish(self.name(), self.source(), draft)?)
     }
 
-    /// Answers a call whose arguments break their schema, from what ATDF says of them.
+    /// Answers a call whose arguments break their schema, based on the ATDF error.
     pub(crate) fn refused(
         self,
         refusal: &EnrichedResponse,

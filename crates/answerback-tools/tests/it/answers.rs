@@ -1,4 +1,4 @@
-//! What the tools say, word for word.
+//! Tests the exact text of the tools' answers.
 
 use answerback_tools::{Call, CallError, Root, Tools};
 use serde_json::{Value, json};
@@ -106,7 +106,7 @@ fn validators_answer_in_atdf() {
 #[test]
 fn a_password_is_never_repeated() {
     let scene = Scene::harbour();
-    // Words that no message of ours has.
+    // None of our messages contains these words.
     let secret = "Zebra-quartz-77";
     for arguments in [
         json!({"password": secret}),

@@ -1,4 +1,4 @@
-//! Hostile folders: every answer stays good, bounded and about the folder.
+//! Tests hostile folders: every answer must stay valid, bounded and about the folder.
 
 use std::fs;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ fn names_of_others_do_not_spoil_an_answer() {
         ("solution_project_register", json!({"project_name": "One. Two"})),
         ("solution_health_check", json!({"check_level": "comprehensive"})),
     ] {
-        // The scene judges the answer: one line, one sentence, no finding.
+        // `call` checks the answer: one line, one sentence, no finding.
         scene.call(tool, &arguments);
     }
 }

@@ -1,4 +1,4 @@
-//! Every code of the catalogue that can occur, brought about in every tool that can give it.
+//! Triggers every possible code of the catalogue in every tool that can report it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,8 +14,8 @@ const NAMING: &str = ".bot/standards/global/naming.md";
 const PLAN: &str = ".bot/workflows/planning/plan-feature.md";
 const BUILD: &str = ".bot/workflows/implementation/build-feature.md";
 
-/// What is done to a good solution; the tool without `solution_`; its arguments; the issues that come of it, errors
-/// first, with a `!`, and each with its file.
+/// Columns: the change to a valid solution; the tool without `solution_`; its arguments; the expected issues. Errors
+/// come first and have a `!`. Each issue is followed by its file.
 const CASES: &str = r#"
 good            | info             | {"include_mission": true, "include_roadmap": true} |
 good            | structure        | {"include_dependencies": true}             |
@@ -71,7 +71,7 @@ deep projects   | structure        | {}                                         
 deep agents     | health_check     | {"check_level": "basic"}                   | PARTIAL_RESULT .bot/agents
 "#;
 
-/// The same with links that lead out of the solution.
+/// The same table for links that lead out of the solution.
 #[cfg(unix)]
 const LINKS: &str = r#"
 out .bot          | info             | {} | !UNAUTHORIZED_OPERATION .bot
@@ -140,7 +140,7 @@ fn spoil(scene: &Scene, how: &str) {
     }
 }
 
-/// The issues of an answer, as the table has them.
+/// Formats the issues of an answer as in the table.
 fn told(document: &Value) -> String {
     let mut told = Vec::new();
     for (name, mark) in [("errors", "!"), ("warnings", "")] {
@@ -168,7 +168,7 @@ fn every_code_comes_from_what_it_stands_for() {
         let arguments = serde_json::from_str(arguments).unwrap();
         let document = scene.call(&format!("solution_{tool}"), &arguments);
         assert_eq!(told(&document), expected, "{how}: {tool} {arguments}\n{document:#}");
-        // Whom one of our tools can help is told which.
+        // A suggested next tool must be one of ours.
         if let Some(next) = document["intent"]["recommended_next"].as_str() {
             let called = next.replace('.', "_");
             assert!(scene.tools.definitions().any(|tool| tool.name == called), "{document:#}");
@@ -202,7 +202,7 @@ fn no_code_is_left_out() {
         "UNAUTHORIZED_OPERATION",
         "PARTIAL_RESULT",
     ];
-    // Links are made on Unix only.
+    // The test creates links only on Unix.
     let wanted = wanted.into_iter().filter(|code| cfg!(unix) || *code != "UNAUTHORIZED_OPERATION");
     assert_eq!(seen, wanted.collect());
 }

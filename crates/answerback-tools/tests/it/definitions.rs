@@ -1,4 +1,4 @@
-//! How the tools are listed.
+//! Tests the definitions of the tools.
 
 use answerback::call::{Schema, check};
 use answerback_tools::Effect;
@@ -25,7 +25,7 @@ fn schemas_compile_and_describe_everything() {
                 schema["description"].as_str().is_some_and(|text| text.ends_with('.')),
                 "{name} {member}"
             );
-            // What a schema gives as default or example is valid by it.
+            // Defaults and examples must match their own schema.
             let compiled = Schema::compile(schema.clone()).unwrap();
             let examples = schema["examples"].as_array().cloned().unwrap_or_default();
             for example in schema.get("default").into_iter().chain(&examples) {

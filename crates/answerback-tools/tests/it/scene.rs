@@ -1,4 +1,4 @@
-//! A solution that goes away with its test, and judges every answer it gets.
+//! A temporary solution that checks every answer it gets.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ impl Scene {
         self.made.path().join("harbour").join(name)
     }
 
-    /// The folder around the solution.
+    /// Returns the folder around the solution.
     #[cfg(unix)]
     pub(crate) fn outside(&self) -> &Path {
         self.made.path()
@@ -54,7 +54,8 @@ impl Scene {
         self.put(name, text.replacen(old, new, 1));
     }
 
-    /// Calls a tool and judges the answer: strictly, without a finding, and by the schema that the tool declares.
+    /// Calls a tool and checks the answer: strictly, without any finding, and against the schema that the tool
+    /// declares.
     pub(crate) fn call(&self, tool: &str, arguments: &Value) -> Value {
         judged(&self.tools, tool, arguments)
     }
@@ -78,7 +79,7 @@ pub(crate) fn judged(tools: &Tools, tool: &str, arguments: &Value) -> Value {
     document
 }
 
-/// A world in which it is always the same moment.
+/// Returns an environment in which the time never changes.
 pub(crate) fn surroundings() -> Surroundings {
     let now = || Timestamp::from_unix_millis(1_767_362_220_000);
     Surroundings::new(now, || Duration::ZERO).with_host(Some(McpHost::Ci))

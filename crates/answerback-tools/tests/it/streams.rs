@@ -1,4 +1,4 @@
-//! The server on a pair of streams, as a gateway has it inside its own process.
+//! Tests the server on a pair of streams, as a gateway runs it inside its own process.
 
 use std::sync::Arc;
 
