@@ -1,4 +1,5 @@
-//! Who decides on the command line: a person at a terminal, or the bearer of a token that may.
+//! Identifies who decides on the command line: a person at a terminal, or the bearer of a token with the scope
+//! `decide`.
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use crate::folders;
 use crate::shell::file_option;
 use crate::tokens;
 
-/// The variable that holds a token. Servers do not inherit it.
+/// The environment variable that holds a token. Upstream servers do not inherit it.
 const VARIABLE: &str = "ANSWERBACK_TOKEN";
 
 /// What a decision without a terminal is made with.
@@ -23,21 +24,22 @@ pub(crate) struct ActorOptions {
     token_file: Option<PathBuf>,
 }
 
-/// Somebody who may decide.
+/// A caller who may decide.
 pub(crate) struct Actor {
     pub(crate) by: String,
     pub(crate) surface: Surface,
 }
 
 impl ActorOptions {
-    /// The option by which another command decides as this one would.
+    /// Returns the option with which another command decides as the same caller.
     pub(crate) fn options(&self) -> String {
         self.token_file.as_deref().map(|file| file_option("token-file", file)).unwrap_or_default()
     }
 
-    /// Who decides; or why whoever was presented may not.
+    /// Returns the caller who decides, or the reason why the token's principal may not decide.
     ///
-    /// A token that is named counts; one that merely is in the environment does not stand in a person's way.
+    /// A token file takes precedence over the terminal. A token that is only in the environment does not, so that it
+    /// cannot override a person.
     pub(crate) fn decider(&self, location: &Location) -> anyhow::Result<Result<Actor, String>> {
         let token = match &self.token_file {
             Some(file) => Token::from_file(file)?,
@@ -80,7 +82,8 @@ impl Actor {
     }
 }
 
-/// Whose process this is. The system is asked: a variable says who somebody would like to be.
+/// Returns the user of this process. The system provides it, because the user could set an environment variable to any
+/// name.
 fn os_user() -> String {
     #[cfg(unix)]
     let id = format!("uid {}", rustix::process::geteuid().as_raw());

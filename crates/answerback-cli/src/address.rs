@@ -1,4 +1,4 @@
-//! Where servers listen, for the other commands of their user.
+//! Publishes the addresses of running servers for the user's other commands.
 
 use std::fs::{self, File, TryLockError};
 use std::io::Write as _;
@@ -8,23 +8,23 @@ use std::time::SystemTime;
 
 use anyhow::{Context, bail};
 
-/// How the files that say it begin and end, beside the store. Each server has one of its own.
+/// The prefix and suffix of an address file. It is next to the store, and each server has its own.
 const BEGIN: &str = "serve-";
 const END: &str = ".address";
 
-/// What a running server says of itself. The file is locked as long as it runs: after a crash its port may be anybody's,
-/// and nobody there is to be given a token.
+/// The published address of a running server. Its file is locked as long as the server runs. After a crash, any process
+/// may listen on the port, and it must not receive a token.
 pub(crate) struct Address {
     file: PathBuf,
     _held: File,
 }
 
 impl Address {
-    /// Says where this server listens. Another server of the same store that says so later is the one that is found,
-    /// as long as it runs.
+    /// Publishes the address of this server. If several servers of a store run, commands find the one that was started
+    /// last.
     pub(crate) fn say(folder: &Path, address: SocketAddr) -> anyhow::Result<Self> {
         let folder = itself_or_here(folder);
-        // What servers left behind that were killed.
+        // These files were left behind by servers that were killed.
         for said in AddressText::all(folder) {
             if !said.holds() {
                 let _ = fs::remove_file(&said.file);
@@ -32,7 +32,7 @@ impl Address {
         }
         let name = format!("{BEGIN}{}-{}", std::process::id(), address.port());
         let (file, beside) = (folder.join(format!("{name}{END}")), folder.join(format!(".{name}")));
-        // It has its name once it is locked: before that it would be one of those left behind.
+        // The file gets its final name only when it is locked. Before that, it would look like a leftover.
         let say = || {
             let mut held = File::create(&beside)?;
             held.lock()?;
@@ -45,7 +45,7 @@ impl Address {
         Ok(Self { file, _held: held })
     }
 
-    /// Where the server of this store listens; of several, the one that was started last.
+    /// Returns the address of the store's server. If several run, returns the one that was started last.
     pub(crate) fn find(folder: &Path) -> anyhow::Result<String> {
         let folder = itself_or_here(folder);
         let mut all = AddressText::all(folder);
@@ -72,12 +72,12 @@ const HOW: &str = "Start one with `answerback serve`, or name its ledger with --
 
 impl Drop for Address {
     fn drop(&mut self) {
-        // What remains is not locked, and not believed.
+        // If this fails, the leftover is not locked and so is ignored.
         let _ = fs::remove_file(&self.file);
     }
 }
 
-/// What a file says.
+/// The content of an address file.
 struct AddressText {
     file: PathBuf,
     address: String,
@@ -85,7 +85,7 @@ struct AddressText {
 }
 
 impl AddressText {
-    /// All that is said in a folder. What cannot be read says nothing.
+    /// Reads all address files in a folder and skips unreadable ones.
     fn all(folder: &Path) -> Vec<Self> {
         let files = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
         let read = |file: PathBuf| {
@@ -98,14 +98,14 @@ impl AddressText {
         files.filter_map(|file| read(file.path())).collect()
     }
 
-    /// Whether the server still runs that said it.
+    /// True if the server that wrote the file still runs.
     fn holds(&self) -> bool {
         let opened = File::open(&self.file);
         opened.is_ok_and(|it| matches!(it.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 }
 
-/// A file that is named without a folder lies here.
+/// Returns the folder, or the working directory if the path is empty.
 fn itself_or_here(folder: &Path) -> &Path {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }

@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! Defines the command line.
 
 use clap::{Parser, Subcommand};
 

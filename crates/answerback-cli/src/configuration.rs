@@ -1,4 +1,4 @@
-//! The configuration: found where the contract says, trusted or not, read by the library.
+//! Finds the configuration, checks whether it is trusted, and reads it with the library.
 
 use std::env;
 use std::ffi::OsString;
@@ -17,13 +17,13 @@ use crate::folders;
 use crate::output::say;
 use crate::trusted::{TrustState, Trusted};
 
-/// The file below a project's folder.
+/// The path in a project's folder.
 const IN_PROJECT: &str = ".agent/config.yml";
-/// The file below the user's configuration directory.
+/// The path in the user's configuration directory.
 const IN_USERS: &str = "answerback/config.yml";
-/// The variable that names a file.
+/// The environment variable that names a file.
 const VARIABLE: &str = "ANSWERBACK_CONFIG";
-/// The longest file.
+/// The largest configuration, in bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Which configuration is meant.
@@ -74,7 +74,7 @@ impl From<FormatsName> for FormatMode {
 }
 
 impl ConfigurationOptions {
-    /// How calls are judged. Unknown keys are reported on standard error.
+    /// Returns the settings for checking calls. Unknown keys are reported on standard error.
     pub(crate) fn read(&self) -> anyhow::Result<ValidationConfig> {
         let mut config = self.config.read()?.config.validation;
         if self.strict {
@@ -87,32 +87,32 @@ impl ConfigurationOptions {
     }
 }
 
-/// A configuration, and where its state and its relative paths belong.
+/// A configuration, with the folder for its state and its relative paths.
 #[derive(Debug, Default)]
 pub(crate) struct Configuration {
     pub(crate) config: Config,
-    /// The folder of a file that says more than how calls are judged, and may.
+    /// The folder of a trusted file that sets more than how calls are checked.
     folder: Option<PathBuf>,
 }
 
 impl ConfigOption {
-    /// This file, and no other.
+    /// Selects this file and no other.
     pub(crate) const fn named(file: PathBuf) -> Self {
         Self { config: Some(file) }
     }
 
-    /// The file that was named on the command line.
+    /// Returns the file named on the command line.
     pub(crate) fn option(&self) -> Option<&Path> {
         self.config.as_deref()
     }
 
-    /// The file that is read, where there is one.
+    /// Returns the file that is read, if there is one.
     pub(crate) fn file(&self) -> Option<PathBuf> {
         self.config.clone().or_else(found)
     }
 
-    /// Reads the configuration. An unknown key in a file that was named or is trusted is an error; in a file that was
-    /// only found it is a warning, like everything that such a file may not say.
+    /// Reads the configuration. In a named or trusted file, an unknown key is an error. In a file that was only found,
+    /// it is a warning, and so is every key that requires trust.
     pub(crate) fn read(&self) -> anyhow::Result<Configuration> {
         let (path, is_named) = match (&self.config, found()) {
             (Some(named), _) => (named.clone(), true),
@@ -132,7 +132,7 @@ impl ConfigOption {
         if let Some(note) = content.foreign(&config.foreign) {
             say(&note);
         }
-        // The folder matters only to a file that says more than how calls are judged.
+        // Only a file that sets more than how calls are checked needs a folder.
         let says_more = is_trusted && !content.wants_trust()?.is_empty();
         let folder = if says_more { Some(content.folder()?) } else { None };
         Ok(Configuration { config, folder })
@@ -140,24 +140,24 @@ impl ConfigOption {
 }
 
 impl Configuration {
-    /// A path of the file: a relative one belongs to its folder.
+    /// Resolves a path of the file. Relative paths start at the file's folder.
     pub(crate) fn path(&self, text: &str) -> PathBuf {
         self.folder.as_ref().map_or_else(|| PathBuf::from(text), |folder| folder.join(text))
     }
 
-    /// A file of our state, beside the configuration that is trusted.
+    /// Returns the path of a state file next to a trusted configuration.
     pub(crate) fn state(&self, name: &str) -> Option<PathBuf> {
         self.folder.as_ref().map(|folder| folder.join(name))
     }
 
-    /// Who is served and what lies behind, with warnings about keys that have no effect.
+    /// Returns the tokens and servers, with warnings about keys without effect.
     pub(crate) fn service(&self) -> anyhow::Result<(ServiceSettings, Vec<String>)> {
         let parsed = json!({ "gateway": self.config.gateway });
         Ok(ServiceSettings::from_value("the configuration", &parsed)?)
     }
 
-    /// Reads all that is said of the gateway, as whoever serves does: who is served and what lies behind, with warnings
-    /// about every key of the file that is not known or has no effect.
+    /// Reads all gateway settings as `serve` does. Returns the tokens and servers, with warnings about every key that
+    /// is unknown or has no effect.
     pub(crate) fn as_served(&self, file: &str) -> anyhow::Result<(ServiceSettings, Vec<String>)> {
         let parsed = json!({ "gateway": self.config.gateway });
         let (_, of_gateway) = GatewaySettings::from_value(file, &parsed)?;
@@ -166,7 +166,7 @@ impl Configuration {
         Ok((settings, warnings.chain(of_gateway).chain(of_service).collect()))
     }
 
-    /// The variables in which there are secrets, by what the configuration says: no server inherits them.
+    /// Returns the environment variables that contain secrets. Servers do not inherit them.
     pub(crate) fn secret_variables(&self, settings: &ServiceSettings) -> Vec<OsString> {
         let store = match &self.config.store {
             Some(StoreConfig::UrlVariable(name)) => Some(name.as_str()),
@@ -175,7 +175,7 @@ impl Configuration {
         settings.secret_variables().chain(store).map(OsString::from).collect()
     }
 
-    /// The store that is named: the path of a file, or a URL.
+    /// Returns the configured store: the path of a file, or a URL.
     pub(crate) fn store(&self) -> anyhow::Result<Option<PathBuf>> {
         let url = match &self.config.store {
             None => return Ok(None),
@@ -199,7 +199,8 @@ impl Configuration {
     }
 }
 
-/// A configuration file with its bytes: what is judged is what was read, once.
+/// A configuration file with its bytes. The file is read once, so the bytes that are checked for trust are those that
+/// are parsed.
 pub(crate) struct ConfigurationFile {
     path: PathBuf,
     bytes: Vec<u8>,
@@ -218,7 +219,7 @@ impl ConfigurationFile {
         &self.bytes
     }
 
-    /// How a file stands that nobody named.
+    /// Returns the trust state of a file that was found instead of named.
     fn standing_of_found(&self) -> anyhow::Result<TrustState> {
         Ok(self.standing(&Trusted::read()?))
     }
@@ -231,29 +232,29 @@ impl ConfigurationFile {
         let name = self.path.display().to_string();
         let text = std::str::from_utf8(&self.bytes);
         let text = text.with_context(|| format!("{name} is not UTF-8"))?;
-        // One line a run: what is told goes through the gate to the terminal, which shows line ends as signs.
+        // Errors are printed on one line, because the sanitizer would show line ends as symbols.
         let config = Config::from_yaml(&name, text, trust);
         config.map_err(|error| anyhow!("{}", error.to_string().replace('\n', "; ")))
     }
 
-    /// All of it, for whoever trusts it.
+    /// Returns the whole configuration as trusted.
     pub(crate) fn trusted(&self) -> anyhow::Result<Configuration> {
         Ok(Configuration { config: self.config(Trust::Trusted)?, folder: Some(self.folder()?) })
     }
 
-    /// The names of what only a trusted file may say.
+    /// Returns the keys that require trust.
     pub(crate) fn wants_trust(&self) -> anyhow::Result<Vec<&'static str>> {
         Ok(self.config(Trust::Found)?.ignored)
     }
 
     fn folder(&self) -> anyhow::Result<PathBuf> {
-        // The folder that the file is named in: a link to a file elsewhere does not take its state there.
+        // This is the folder of the link, not of its target, so that a linked file has its state next to the link.
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = fs::canonicalize(folder.unwrap_or_else(|| Path::new(".")));
         folder.with_context(|| format!("cannot find the folder of {}", self.path.display()))
     }
 
-    /// One line about keys that belong to other programs; none where there are none.
+    /// Returns a line about keys of other programs, if there are any.
     pub(crate) fn foreign(&self, keys: &[String]) -> Option<String> {
         let path = self.path.display();
         (!keys.is_empty()).then(|| {
@@ -282,14 +283,14 @@ pub(crate) fn for_all(config: &mut ValidationConfig, change: impl Fn(&mut ToolSe
     config.overrides.values_mut().for_each(change);
 }
 
-/// The file that is there without being named on the command line.
+/// Finds the configuration that applies without an option.
 pub(crate) fn found() -> Option<PathBuf> {
     folders::named(VARIABLE)
         .or_else(|| above(&env::current_dir().ok()?))
         .or_else(|| Some(folders::configuration()?.join(IN_USERS)).filter(|path| path.is_file()))
 }
 
-/// The nearest project's file, from a folder upwards.
+/// Finds the nearest project file in this folder or above it.
 fn above(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().map(|folder| folder.join(IN_PROJECT)).find(|path| path.is_file())
 }

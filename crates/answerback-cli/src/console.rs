@@ -1,4 +1,4 @@
-//! The console of `answerback serve`: what it shows that is the gateway's, the configuration's or this program's.
+//! Provides the console of `answerback serve` with data of the gateway, the configuration and this program.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -29,10 +29,10 @@ use crate::prompts::PromptFolder;
 use crate::shell::file_option;
 use crate::show::{Charset, Sheet, draw};
 
-/// How wide a reply is drawn for the page that shows it as a terminal would.
+/// The width of a reply in the terminal view of the console.
 const WIDTH: usize = 100;
 
-/// What stands behind the console of one server.
+/// The console's host: the parts that the console gets from the gateway and the configuration.
 pub(crate) struct Server {
     store: Store,
     service: Arc<Service>,
@@ -41,7 +41,7 @@ pub(crate) struct Server {
     governance: RwLock<ConfiguredGovernance>,
 }
 
-/// Manifest and lock of the configuration, and where they are.
+/// The configured manifest and lock, with their paths.
 #[derive(Default)]
 pub(crate) struct ConfiguredGovernance {
     pub(crate) files: Option<(PathBuf, PathBuf)>,
@@ -53,8 +53,8 @@ impl Server {
         Self { store, service, ledger, governance: RwLock::default() }
     }
 
-    /// Verifies governed replies against these from now on. They are logged first, where the log has others: who verifies
-    /// the log judges by what it has. It waits for the store.
+    /// Verifies governed responses against this manifest and lock from now on. They are logged first if they are new,
+    /// because verifying the log requires them. This blocks on the store.
     pub(crate) fn govern(&self, governance: ConfiguredGovernance) -> anyhow::Result<()> {
         if let Some(in_force) = &governance.in_force {
             in_force.log(&self.store).context("manifest and lock could not be recorded")?;
@@ -64,7 +64,7 @@ impl Server {
     }
 
     fn command(&self, words: &str) -> String {
-        // A database's URL may hold a password.
+        // A database's URL may contain a password.
         if self.ledger.to_str().is_some_and(StoreConfig::is_url) {
             return format!("answerback {words} --config FILE");
         }
@@ -72,21 +72,22 @@ impl Server {
     }
 }
 
-/// The name of our own server of tools behind the gateway.
+/// The name of our own tool server in the gateway.
 const DESK: &str = "answerback";
 
-/// The console as a server behind the gateway. The gateway is there first, so its console comes later.
+/// Offers the console's tools as a server of the gateway. The gateway is created before the console, so the console is
+/// set later.
 #[derive(Clone, Default)]
 pub(crate) struct Desk(Arc<OnceLock<Arc<Console>>>);
 
 impl Desk {
-    /// Whoever calls from now on reaches this console.
+    /// Sets the console, so that calls from now on reach it.
     pub(crate) fn open(&self, console: &Arc<Console>) {
-        // A second one would be a second server in one process, which there is not.
+        // A process has only one console, so it cannot be set already.
         let _ = self.0.set(Arc::clone(console));
     }
 
-    /// The server beside those of the configuration; nothing, where one of them has its name.
+    /// Returns the backend for these tools. Returns `None` with a warning if a configured server has the same name.
     pub(crate) fn beside(&self, servers: &[ServerSettings]) -> Option<Backend> {
         if servers.iter().any(|server| server.name == DESK) {
             say(&format!(
@@ -212,7 +213,7 @@ fn tool(name: &str, source: &Value, is_changed: bool) -> ToolView {
     }
 }
 
-/// Every prompt of manifest and lock, beside the file that it is.
+/// Compares the prompts of manifest and lock with their files.
 fn agents(manifest_file: &Path, lock_file: &Path) -> anyhow::Result<AgentsView> {
     let limits = Limits::default();
     let manifest = InputSource::new(manifest_file).document(limits)?.value;
@@ -222,7 +223,7 @@ fn agents(manifest_file: &Path, lock_file: &Path) -> anyhow::Result<AgentsView> 
     let folder = PromptFolder::open(root.unwrap_or_else(|| Path::new(".")), limits)?;
     let files = folder.read(entries.values().map(|prompt| prompt.file.as_str()))?;
     let manifest = Manifest::from_document(&manifest).context("the manifest")?;
-    // Replies name an agent by its canonical id, the lock by its key.
+    // Replies contain an agent's canonical id, but the lock contains its key.
     let canonical = |key: &str| {
         let prompt = manifest.prompts().find(|prompt| prompt.key == key);
         prompt.map_or_else(|| key.to_owned(), |prompt| prompt.canonical_id.to_string())

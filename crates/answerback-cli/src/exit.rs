@@ -1,21 +1,20 @@
-//! Exit codes. They are a promise: scripts read them.
+//! Exit codes. They are stable, because scripts depend on them.
 
 use std::process::ExitCode;
 
 use answerback_verify::Level;
 
-/// What the program ends with.
+/// The exit code of the program.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Exit {
-    /// 0: everything was judged and is good.
+    /// 0: everything was checked and is valid.
     Good,
-    /// 1: the input was judged and is not good.
+    /// 1: the input was checked and is not valid.
     NotGood,
-    /// 2: we could not judge it: wrong usage, unreadable, not JSON, a needed input is missing, or nobody read the
-    /// output any more before standard input had ended.
-    /// clap ends with the same code.
+    /// 2: the input could not be checked. The usage is wrong, the input is unreadable or not JSON, a required input is
+    /// missing, or the output was closed before standard input ended. clap uses the same code.
     CouldNotJudge,
-    /// 11 to 15: the lowest level at which a ledger does not hold.
+    /// 11 to 15: the lowest level at which verifying a ledger fails.
     LevelFailed(Level),
 }
 

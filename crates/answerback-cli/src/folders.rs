@@ -1,4 +1,4 @@
-//! The user's folders, by the variables that name them and the system's custom.
+//! Finds the user's directories, by environment variables and the conventions of the system.
 
 use std::env;
 use std::fs;
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-/// A path that a variable names; an empty one names nothing.
+/// Returns the path in an environment variable. An empty variable counts as unset.
 pub(crate) fn named(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
-/// Where users configure programs.
+/// Returns the user's configuration directory.
 pub(crate) fn configuration() -> Option<PathBuf> {
     if cfg!(windows) {
         return named("APPDATA");
@@ -19,17 +19,17 @@ pub(crate) fn configuration() -> Option<PathBuf> {
     named("XDG_CONFIG_HOME").or_else(|| Some(named("HOME")?.join(".config")))
 }
 
-/// Where programs keep what they have to remember.
+/// Returns the user's state directory.
 pub(crate) fn state() -> Option<PathBuf> {
     users("XDG_STATE_HOME", ".local/state", "LOCALAPPDATA")
 }
 
-/// Where programs keep what belongs to the user.
+/// Returns the user's data directory.
 pub(crate) fn data() -> Option<PathBuf> {
     users("XDG_DATA_HOME", ".local/share", "APPDATA")
 }
 
-/// One of the user's folders: by the variable where it is set, by the system's custom otherwise.
+/// Returns one of the user's directories: from the variable if it is set, or else by the system's convention.
 fn users(variable: &str, below_home: &str, windows: &str) -> Option<PathBuf> {
     if cfg!(windows) {
         return named(windows);
@@ -39,7 +39,7 @@ fn users(variable: &str, below_home: &str, windows: &str) -> Option<PathBuf> {
     named(variable).or_else(|| Some(named("HOME")?.join(below_home)))
 }
 
-/// Makes the folder of a file, for this user alone.
+/// Creates the folder of a file, accessible only to this user.
 pub(crate) fn make_for(file: &Path) -> anyhow::Result<()> {
     let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
         return Ok(());
@@ -51,7 +51,7 @@ pub(crate) fn make_for(file: &Path) -> anyhow::Result<()> {
     builder.create(folder).with_context(|| format!("cannot create {}", folder.display()))
 }
 
-/// Whether a file that is not there could be made, with the folders that it needs. Nothing is left behind.
+/// Checks that a file and its folders could be created. Leaves nothing behind.
 pub(crate) fn could_make(file: &Path) -> anyhow::Result<()> {
     let file = std::path::absolute(file)?;
     let folder = file.ancestors().skip(1).find(|folder| folder.exists());

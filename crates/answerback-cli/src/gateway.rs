@@ -1,4 +1,4 @@
-//! The gateway that a configuration describes, for whichever command carries its messages.
+//! Builds the gateway that a configuration describes, for `wrap` and `serve`.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -32,14 +32,14 @@ pub(crate) struct GatewayOptions {
 }
 
 impl GatewayOptions {
-    /// A gateway that records in one folder, by the configuration there.
+    /// Creates the options for a gateway with its ledger and configuration in one folder.
     pub(crate) fn within(folder: &Path) -> Self {
         let (location, is_unrecorded) = (Location::within(folder), Cell::default());
         Self { no_record: false, strict: false, location, is_unrecorded }
     }
 
-    /// Goes on without a record where the usual place for it does not exist or cannot be written, and says so. A place
-    /// that somebody named has to be usable: what they asked for is not left out.
+    /// Allows running without a ledger, with a warning, if the default location cannot be used. If the user named a
+    /// location, its failure stays an error.
     pub(crate) fn allow_unrecorded(&self) -> anyhow::Result<()> {
         if self.no_record || self.location.is_named()? {
             return Ok(());
@@ -58,8 +58,8 @@ impl GatewayOptions {
         self.no_record || self.is_unrecorded.get()
     }
 
-    /// The gateway with its record, and with the agent that answers for results where one is configured. The record
-    /// begins here if it is not there yet. With full text, its index is filled as the record grows.
+    /// Creates the gateway with its ledger, and with the attesting agent if one is configured. Creates the ledger if
+    /// needed. With `full_text`, the full-text index is updated as the ledger grows.
     pub(crate) fn gateway(&self, full_text: bool) -> anyhow::Result<Gateway> {
         let configuration = self.location.configuration()?;
         if self.is_unrecorded() {
@@ -74,7 +74,7 @@ impl GatewayOptions {
         Ok(gateway.with_commands(self.location.commands()))
     }
 
-    /// The gateway that a configuration read later describes, with the record that there is.
+    /// Creates the gateway for a reloaded configuration, with the existing ledger.
     pub(crate) fn gateway_anew(
         &self,
         configuration: &Configuration,
@@ -89,18 +89,18 @@ impl GatewayOptions {
         }
     }
 
-    /// Where a server's tools are kept as they were first seen: beside the record, where there is one.
+    /// Returns the file for a server's tool definitions, next to the ledger if there is one.
     pub(crate) fn pins(&self, server: &str) -> anyhow::Result<Option<PathBuf>> {
         self.pins_under(server, server)
     }
 
-    /// The same for a server whose name others may have, too: the key is its own.
+    /// Returns the file for a server whose name may not be unique. The key is unique.
     pub(crate) fn pins_under(&self, server: &str, key: &str) -> anyhow::Result<Option<PathBuf>> {
         if self.is_unrecorded() { Ok(None) } else { pins(&self.location, server, key).map(Some) }
     }
 }
 
-/// The gateway with a record, which is opened when all else is well: who cannot speak leaves nothing behind.
+/// Creates a gateway with a ledger. The ledger is opened last, so that a failed start leaves nothing behind.
 fn recorded(
     configuration: &Configuration,
     strict: bool,
@@ -116,7 +116,7 @@ fn recorded(
     Ok(gateway.with_recorder(recorder))
 }
 
-/// The gateway as it judges, without a record.
+/// Creates a gateway without a ledger.
 fn judging(configuration: &Configuration, strict: bool) -> anyhow::Result<Gateway> {
     let config = &configuration.config;
     let mut validation = config.validation.clone();
@@ -135,7 +135,7 @@ fn judging(configuration: &Configuration, strict: bool) -> anyhow::Result<Gatewa
     Ok(gateway)
 }
 
-/// Where spans go: the same for every gateway of this process, however often its configuration is read.
+/// Returns the exporter of traces. All gateways of this process share it, even after a reload.
 #[cfg(feature = "otel")]
 fn tracer() -> anyhow::Result<Option<std::sync::Arc<answerback_gateway::Tracer>>> {
     use std::sync::{Arc, OnceLock};
@@ -148,14 +148,15 @@ fn tracer() -> anyhow::Result<Option<std::sync::Arc<answerback_gateway::Tracer>>
     Ok(TRACER.get_or_init(|| tracer).clone())
 }
 
-/// The agent that the configuration lets answer for results, and what it speaks under.
+/// The configured agent that attests results, with the paths of its manifest and lock.
 pub(crate) struct ConfiguredSpeaker<'c> {
     agent: &'c str,
     manifest: PathBuf,
     lock: PathBuf,
 }
 
-/// Who is to answer for results, as the configuration alone tells; nobody, where it names no agent.
+/// Returns the configured agent that attests results. Returns `None` if the configuration names none. Reads no other
+/// files.
 pub(crate) fn speaker(
     configuration: &Configuration,
 ) -> anyhow::Result<Option<ConfiguredSpeaker<'_>>> {
@@ -170,7 +171,7 @@ pub(crate) fn speaker(
     Ok(Some(ConfiguredSpeaker { agent, manifest, lock }))
 }
 
-/// The agent under whose identity results are given, where there is one.
+/// Opens the attestor for the configured agent, if there is one.
 pub(crate) fn attestor(configuration: &Configuration) -> anyhow::Result<Option<Attestor>> {
     let Some(ConfiguredSpeaker { agent, manifest, lock }) = speaker(configuration)? else {
         return Ok(None);
@@ -179,13 +180,13 @@ pub(crate) fn attestor(configuration: &Configuration) -> anyhow::Result<Option<A
     attestor.map(Some).with_context(|| format!("governance.agent {agent} cannot speak"))
 }
 
-/// Notes what is in force before anything is said under it.
+/// Logs the manifest and lock before anything is attested under them.
 fn in_force(attestor: Attestor, store: &Store) -> anyhow::Result<Attestor> {
     attestor.log(store).context("manifest and lock could not be recorded")?;
     Ok(attestor)
 }
 
-/// Where the tools' definitions are kept: next to the store, by the server's name and key.
+/// Returns the path of the pinned tool definitions: next to the store, named after the server's name and key.
 fn pins(location: &Location, name: &str, key: &str) -> anyhow::Result<PathBuf> {
     let digest = answerback::Digest::of_bytes(key.as_bytes()).to_string();
     let readable: String = name

@@ -1,4 +1,4 @@
-//! What documents are judged against: the manifest, the lock and the handoff named on the command line.
+//! The documents to check against: the manifest, the lock and the handoff named on the command line.
 
 use std::path::PathBuf;
 
@@ -29,22 +29,22 @@ pub(crate) struct GovernanceOptions {
     handoff: Option<PathBuf>,
 }
 
-/// The same documents, read.
+/// The parsed documents.
 pub(crate) struct GovernanceInputs {
     manifest: Option<Value>,
     lock: Option<Value>,
     handoff: Option<Value>,
-    /// Manifest and lock, where both are given.
+    /// The authority, if both manifest and lock are given.
     authority: Option<Authority>,
 }
 
-/// What came of judging one document.
+/// The result of checking one document.
 pub(crate) enum DocumentVerdict<'a> {
-    /// Findings, and nothing else.
+    /// The findings.
     Checked(Vec<ValidationError>),
-    /// A response that was verified.
+    /// A verified response.
     Verified(Verification<'a>),
-    /// The document cannot be judged without an input that is missing.
+    /// The option that is missing for checking the document.
     Needs(&'static str),
 }
 
@@ -65,7 +65,7 @@ impl GovernanceInputs {
         Ok(Self { manifest, lock, handoff, authority })
     }
 
-    /// Judges a document by itself and against what was given; what reading it found comes first.
+    /// Checks a document by itself and against the given documents. Findings of the parser come first.
     pub(crate) fn judge(
         &self,
         contract: Contract,
@@ -97,8 +97,8 @@ impl GovernanceInputs {
         }
     }
 
-    /// The findings of a manifest against the given lock, or of a lock against the given manifest. Where the given one
-    /// is not sound, that is an error, and what can be compared is compared.
+    /// Compares a manifest with the given lock, or a lock with the given manifest. If the given document is invalid,
+    /// that is an error, and the valid parts are still compared.
     fn disagreements(&self, contract: Contract, document: &Value) -> Vec<ValidationError> {
         let (other, of, found) = match (contract, &self.manifest, &self.lock) {
             (Contract::Manifest, _, Some(lock)) => {
@@ -117,7 +117,7 @@ impl GovernanceInputs {
     }
 }
 
-/// A document of this contract. Something else was not meant, so it is not judged against.
+/// Reads a document of this contract. Any other document is an error.
 pub(crate) fn document(
     input: &InputSource,
     contract: Contract,
@@ -126,7 +126,7 @@ pub(crate) fn document(
     recognised(input.document(limits)?, &input.name(), contract)
 }
 
-/// The value of a document that must be of this contract.
+/// Returns the value of a document that must have this contract.
 pub(crate) fn recognised(
     document: Document,
     name: &str,
@@ -145,7 +145,7 @@ pub(crate) fn recognised(
     }
 }
 
-/// A verification as JSON: what was computed beside what is claimed, or the refusal that is demanded.
+/// Converts a verification to JSON: the computed values next to the claimed ones, or the required refusal.
 pub(crate) fn verification_json(verification: &Verification<'_>) -> Value {
     match verification {
         Verification::Accepted(accepted) => {
@@ -174,7 +174,7 @@ pub(crate) fn verification_json(verification: &Verification<'_>) -> Value {
     }
 }
 
-/// A verification in lines for people.
+/// Formats a verification as lines for people.
 pub(crate) fn verification_lines(verification: &Verification<'_>) -> Vec<String> {
     match verification {
         Verification::Accepted(accepted) => {

@@ -1,4 +1,4 @@
-//! Where documents come from: files, or standard input as `-`.
+//! Reads documents from files, or from standard input if the name is `-`.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -10,9 +10,9 @@ use anyhow::{Context, bail};
 /// One input, as named on the command line.
 #[derive(Clone, Debug)]
 pub(crate) enum InputSource {
-    /// `-`.
+    /// Standard input, named `-`.
     Stdin,
-    /// A path.
+    /// The path of a file.
     File(PathBuf),
 }
 
@@ -21,7 +21,7 @@ impl InputSource {
         if name.as_os_str() == "-" { Self::Stdin } else { Self::File(name.to_owned()) }
     }
 
-    /// The name for messages and output.
+    /// Returns the name for messages and output.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Stdin => "-".to_owned(),
@@ -29,7 +29,7 @@ impl InputSource {
         }
     }
 
-    /// Whether it surely ends: what others still write to, such as a pipe, may go on for ever.
+    /// True if the input is a regular file. A pipe may never end.
     pub(crate) fn has_end(&self) -> bool {
         match self {
             Self::Stdin => false,
@@ -37,7 +37,7 @@ impl InputSource {
         }
     }
 
-    /// Opens it for reading piece by piece.
+    /// Opens the input for streaming.
     pub(crate) fn open(&self) -> anyhow::Result<Box<dyn Read + Send>> {
         match self {
             Self::Stdin => Ok(Box::new(io::stdin())),
@@ -52,7 +52,7 @@ impl InputSource {
         }
     }
 
-    /// All its bytes, or an error as soon as there are more than `limits` allow.
+    /// Reads all bytes. Fails if there are more than `limits` allow.
     pub(crate) fn bytes(&self, limits: Limits) -> anyhow::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let most = limits.max_bytes as u64;
@@ -64,7 +64,7 @@ impl InputSource {
         Ok(bytes)
     }
 
-    /// Its one JSON document.
+    /// Parses the input as one JSON document.
     pub(crate) fn document(&self, limits: Limits) -> anyhow::Result<Document> {
         let bytes = self.bytes(limits)?;
         read(&bytes, limits).with_context(|| self.name())

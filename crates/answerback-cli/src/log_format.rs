@@ -1,4 +1,4 @@
-//! How log lines are written: for people, or as JSON for programs that collect them. Both have time stamps.
+//! Formats log lines: as text, or as JSON for log collectors. Both have timestamps.
 
 use std::fmt::{self, Debug};
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::output::sanitise;
 
-/// The format of this process. It is set once, when logging begins.
+/// The format of this process. It is set once, before logging starts.
 static FORMAT: OnceLock<LogFormat> = OnceLock::new();
 
 /// How log lines are written.
@@ -37,17 +37,17 @@ pub(crate) struct LogOptions {
 impl LogFormat {
     /// Sets the format of everything that this process writes to standard error from now on.
     pub(crate) fn set(self) {
-        // A second setting would be that of the same command line.
+        // A second call would set the same format.
         let _ = FORMAT.set(self);
     }
 
-    /// The format that was set.
+    /// Returns the format that was set.
     pub(crate) fn of_process() -> Self {
         FORMAT.get().copied().unwrap_or_default()
     }
 }
 
-/// A line for people as a log line of JSON. What it begins with says how much it matters.
+/// Converts a message for people to a JSON log line. The prefix determines the level.
 pub(crate) fn as_json(text: &str) -> String {
     let (level, message) = [("error: ", "ERROR"), ("warning: ", "WARN")]
         .iter()
@@ -69,7 +69,7 @@ fn line(level: &str, target: &str, message: &str, fields: Map<String, Value>) ->
     written.to_string()
 }
 
-/// The time, as text logs have it.
+/// Returns the time in the format of text logs.
 fn timestamp() -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -77,7 +77,7 @@ fn timestamp() -> String {
     text
 }
 
-/// Writes each event as a JSON object on a line.
+/// Writes each event as a line with a JSON object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JsonEvents;
 
@@ -100,7 +100,7 @@ where
     }
 }
 
-/// The fields of an event. Its message stands apart from the others.
+/// The fields of an event, with the message separate.
 #[derive(Debug, Default)]
 struct Fields {
     message: String,

@@ -1,4 +1,4 @@
-//! The `answerback` program: it joins the library to files, terminals and pipes. One file a command.
+//! The `answerback` program, which connects the library to files, terminals and pipes. Each command has its own file.
 
 mod actor;
 mod address;
@@ -34,12 +34,13 @@ use std::process::ExitCode;
 pub(crate) use answerback_tools::replace;
 use clap::Parser;
 
-/// A fifth of what a call through the gateway costs was the system's allocator (docs/adr/0053-box-what-only-some-calls-need.md).
+/// The system's allocator took a fifth of the cost of a forwarded call
+/// (docs/adr/0053-box-what-only-some-calls-need.md).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // It is no command for people, and stands in no help and no completion.
+    // The warden is internal, so it is in no help text and no completion.
     if command::warden::is_asked_for() {
         return command::warden::run().into();
     }

@@ -32,18 +32,18 @@ pub(crate) enum OutputFormat {
     Json,
 }
 
-/// What is said of a document that is none that we know.
+/// Returns the message about a document of no known contract.
 pub(crate) fn unrecognised() -> String {
     let names = Contract::ALL.map(Contract::as_str).join(", ");
     format!("not recognised as one of the contracts; name it with --as {names}")
 }
 
-/// Reads a number that counts from 0.
+/// Parses a number that starts at 0.
 pub(crate) fn number(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "expected a whole number, such as 12".to_owned())
 }
 
-/// Reads a contract's name.
+/// Parses a contract's name.
 pub(crate) fn contract() -> impl TypedValueParser<Value = Contract> {
     let names = Contract::ALL.map(Contract::as_str);
     PossibleValuesParser::new(names).try_map(|word| word.parse::<Contract>())
@@ -51,7 +51,7 @@ pub(crate) fn contract() -> impl TypedValueParser<Value = Contract> {
 
 /// The bounds within which input is read.
 #[derive(Debug, clap::Args)]
-#[expect(clippy::struct_field_names, reason = "the fields are the names of the options")]
+#[expect(clippy::struct_field_names, reason = "the fields have the names of the options")]
 pub(crate) struct LimitOptions {
     /// The largest document, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().max_bytes, hide_short_help = true)]

@@ -1,4 +1,4 @@
-//! What leaves the program: every text from outside passes here before it reaches a terminal.
+//! Writes output. Every text from outside is sanitized here before it reaches a terminal.
 
 use crate::log_format::{LogFormat, as_json};
 use std::borrow::Cow;
@@ -9,31 +9,31 @@ use serde::Serialize;
 
 use crate::show::{self, Charset};
 
-/// A text of a document, a file name or an error, with nothing in it that acts on a terminal.
+/// Returns a foreign text without anything that could control a terminal.
 pub(crate) fn sanitise(text: &str) -> Cow<'_, str> {
     show::sanitise(text, Charset::Unicode)
 }
 
-/// One line for people, on standard error.
+/// Writes one line for people to standard error.
 pub(crate) fn say(text: &str) {
     let line = match LogFormat::of_process() {
         LogFormat::Text => format!("{}\n", sanitise(text)),
         LogFormat::Json => format!("{}\n", as_json(text)),
     };
-    // Where nobody reads it any more there is nobody to tell.
+    // If standard error is closed, there is no other place to report it.
     let _ = io::Write::write_all(&mut anstream::stderr(), line.as_bytes());
 }
 
-/// Why the rest of an input without an end was not judged.
+/// The reason why the rest of an endless input was not checked.
 pub(crate) const NOBODY_READS: &str = "nobody reads the output any more; the rest was not judged";
 
-/// An output whose reader may leave, as `head` does. What is written after that goes nowhere, so that the work goes on
-/// to its verdict: nobody reads it, but the exit code tells it. All that we print goes through one: a closed pipe that is
-/// an error of ours is another program's, such as a database's.
+/// An output whose consumer may stop reading, as `head` does. Later writes are discarded, so that the work continues to
+/// its exit code. All our output goes through this type. So any other broken pipe is not ours, for example a
+/// database's.
 pub(crate) struct Leavable<W> {
     output: W,
     is_left: bool,
-    /// Whether work goes on that nobody reads.
+    /// True if the work continues after the consumer has stopped reading.
     goes_on: bool,
 }
 
@@ -42,12 +42,13 @@ impl<W> Leavable<W> {
         Self { output, is_left: false, goes_on: true }
     }
 
-    /// For work without a verdict: it fails when the reader has left.
+    /// Creates an output for work whose exit code does not depend on the rest. Writing fails once the consumer has
+    /// stopped reading.
     pub(crate) const fn ending(output: W) -> Self {
         Self { output, is_left: false, goes_on: false }
     }
 
-    /// Whether the reader was found to be gone.
+    /// True if the consumer has stopped reading.
     pub(crate) const fn is_left(&self) -> bool {
         self.is_left
     }
@@ -81,8 +82,8 @@ impl<W: io::Write> io::Write for Leavable<W> {
     }
 }
 
-/// JSON with every character escaped that would act on a terminal, or end a line for readers that know
-/// more line ends than JSON does: the same document, quiet.
+/// Escapes every character in a JSON text that could control a terminal, or that some readers take for a line end. The
+/// document stays the same.
 pub(crate) fn quiet_json(json: &str) -> Cow<'_, str> {
     let Some(first) = first_acting(json) else { return Cow::Borrowed(json) };
     let mut quiet = String::with_capacity(json.len() + 16);
@@ -100,7 +101,7 @@ pub(crate) fn quiet_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(quiet)
 }
 
-/// Appends a value as one line of quiet JSON.
+/// Appends a value as one line of escaped JSON.
 pub(crate) fn push_line(lines: &mut String, value: &impl Serialize) -> serde_json::Result<()> {
     let json = serde_json::to_string(value)?;
     lines.push_str(&quiet_json(&json));
@@ -112,8 +113,7 @@ fn acts(character: char) -> bool {
     character != '\n' && answerback::finding::acts(character)
 }
 
-/// Where the first character stands that acts. Nearly all of any JSON is plain ASCII, which is passed
-/// over in pieces.
+/// Returns the position of the first character to escape. Nearly all JSON is plain ASCII, which is skipped in chunks.
 fn first_acting(json: &str) -> Option<usize> {
     const PIECE: usize = 32;
     let is_plain = |byte: &u8| (b' '..=b'~').contains(byte);
@@ -139,7 +139,7 @@ fn first_acting(json: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// A pipe whose reader takes one piece and leaves.
+    /// A pipe whose consumer reads one chunk and stops.
     struct Head(usize);
 
     impl io::Write for Head {

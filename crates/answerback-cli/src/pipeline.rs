@@ -1,4 +1,4 @@
-//! A log through all cores: read in pieces, worked on in any order, counted and written in the log's.
+//! Processes a log on all cores. Pieces are checked in any order, but counted and written in the order of the log.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read};
@@ -9,9 +9,9 @@ use std::thread;
 
 use anyhow::Context;
 
-/// The size of the pieces in which the log is read and handed out.
+/// The size of the pieces in which the log is read.
 const PIECE_BYTES: usize = 1 << 17;
-/// How many pieces are on their way at once, for each worker. It bounds memory.
+/// The largest number of pieces in memory, per worker.
 const PIECES_A_WORKER: usize = 4;
 
 /// Some whole lines of the log.
@@ -22,15 +22,15 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// Its lines with their numbers in the log; empty ones are left out.
+    /// Returns the lines with their numbers in the log. Empty lines are left out.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (usize, &[u8])> {
         let lines = self.bytes.split(|byte| *byte == b'\n');
         (self.first_line..).zip(lines).filter(|(_, line)| !line.trim_ascii().is_empty())
     }
 }
 
-/// What is done with a piece, in three steps. The first and the last run on all cores; between them,
-/// pieces are counted one at a time, in the order of the log.
+/// The three steps of processing a piece. The first and the last run on all cores. Between them, pieces are counted one
+/// at a time, in the order of the log.
 pub(crate) trait PipelineWork: Sync {
     type Judged: Send;
     type Done: Send;
@@ -40,8 +40,7 @@ pub(crate) trait PipelineWork: Sync {
     fn finish(&self, judged: Self::Judged) -> Self::Done;
 }
 
-/// Runs a log through the work and hands what is done to `write`, in the order of the log. `name` is
-/// what the log is called when it cannot be read.
+/// Processes a log and passes the results to `write`, in the order of the log. `name` is the log's name in errors.
 pub(crate) fn run<W: PipelineWork>(
     name: &str,
     log: impl Read + Send,
@@ -51,7 +50,7 @@ pub(crate) fn run<W: PipelineWork>(
 ) -> anyhow::Result<()> {
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let flight = workers * PIECES_A_WORKER;
-    // A piece may only be read when one of the pieces before it has been written.
+    // A piece may only be read when an earlier one has been written.
     let (permits, permitted) = sync_channel::<()>(flight);
     for _ in 0..flight {
         permits.send(()).context("the work has ended")?;
@@ -82,19 +81,18 @@ pub(crate) fn run<W: PipelineWork>(
             while let Some(done) = early.remove(&due) {
                 due += 1;
                 write(done)?;
-                // The reader may be done already.
+                // The reading thread may have finished already.
                 let _ = permits.send(());
             }
         }
-        // Whatever ended the writing also ends the reading.
+        // This ends the reading thread when writing ended early.
         drop((permits, written));
         let read = reading.join().map_err(|_| anyhow::anyhow!("reading failed"))?;
         read.with_context(|| format!("cannot read {name}"))
     })
 }
 
-/// One piece through all steps; a panic in one of them is handed on. Nothing, when another's panic
-/// has ended the work.
+/// Processes one piece and passes on a panic. Returns `None` if another thread's panic has ended the work.
 fn work_on<W: PipelineWork>(
     piece: &Piece,
     work: &W,
@@ -108,7 +106,7 @@ fn work_on<W: PipelineWork>(
     done.inspect_err(|_| order.end()).transpose()
 }
 
-/// Lets pieces through one at a time, in the order of the log.
+/// Lets pieces pass one at a time, in the order of the log.
 #[derive(Default)]
 struct Order {
     next: Mutex<NextPiece>,
@@ -122,7 +120,7 @@ struct NextPiece {
 }
 
 impl Order {
-    /// Waits for the piece's turn and counts it; `false` when the work has ended.
+    /// Waits for the piece's turn and counts it. Returns false if the work has ended.
     fn in_turn(&self, index: usize, count: impl FnOnce()) -> bool {
         let is_early = |next: &mut NextPiece| next.index != index && !next.ended;
         let next = self.moved.wait_while(self.lock(), is_early);
@@ -130,7 +128,7 @@ impl Order {
         if next.ended {
             return false;
         }
-        // Nobody else has this turn, so the lock need not be held.
+        // Only this thread has the turn, so the lock is not needed while counting.
         drop(next);
         count();
         self.lock().index += 1;
@@ -148,8 +146,8 @@ impl Order {
     }
 }
 
-/// Cuts the log into pieces of whole lines. What has arrived is handed on when nothing more is
-/// waiting, so that a log can be followed while it is written.
+/// Cuts the log into pieces of whole lines. If no more input is available, the present piece is passed on, so that a
+/// growing log can be followed.
 fn cut(
     mut log: BufReader<impl Read>,
     permitted: &Receiver<()>,
@@ -196,7 +194,7 @@ mod tests {
 
     use super::*;
 
-    /// Numbers the lines in the counting step, and fails at one of them if asked to.
+    /// Numbers the lines in the counting step, and panics at a given line.
     struct Numbering {
         counted: AtomicUsize,
         panics_at: usize,

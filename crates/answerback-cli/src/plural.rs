@@ -1,18 +1,18 @@
-//! Counts in words: one entry, two entries.
+//! Formats counts with their nouns: one entry, two entries.
 
 use std::fmt::Display;
 
-/// `1 entry`, `2 entries`, `0 rows`.
+/// Formats a count with its noun: `1 entry`, `2 entries`, `0 rows`.
 pub(crate) fn counted(count: impl Quantity, word: &str) -> String {
     format!("{count} {}", noun(count, word))
 }
 
-/// `1 row`, `2,500 rows`: for those who look, and need not paste the number.
+/// Formats a count for people, with separators: `1 row`, `2,500 rows`.
 pub(crate) fn counted_in_groups(count: usize, word: &str) -> String {
     format!("{} {}", grouped(count as u64), noun(count, word))
 }
 
-/// A count with its thousands set apart.
+/// Formats a count with thousands separators.
 pub(crate) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
@@ -25,7 +25,7 @@ pub(crate) fn grouped(count: u64) -> String {
     text
 }
 
-/// The word for so many: `entry`, `entries`.
+/// Returns the noun in the right number: `entry`, `entries`.
 pub(crate) fn noun(count: impl Quantity, word: &str) -> String {
     if count.is_one() {
         return word.to_owned();

@@ -1,9 +1,9 @@
-//! How far long work has come, on standard error, when a person is looking.
+//! Shows the progress of long work on standard error, if it is a terminal.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// A line that is rewritten a few times a second. It shows nothing for work that is done at once.
+/// A line that is redrawn a few times a second. It shows nothing during the first second.
 pub(crate) struct ProgressLine {
     unit: &'static str,
     shown: bool,
@@ -31,13 +31,13 @@ impl ProgressLine {
         }
     }
 
-    /// Sets whether a person is looking, if standard error is a terminal at all.
+    /// Sets whether the line is shown, provided that standard error is a terminal.
     pub(crate) fn with_watched(mut self, watched: bool) -> Self {
         self.watched &= watched;
         self
     }
 
-    /// Several more, of so many bytes together.
+    /// Counts several more items, with their total bytes.
     pub(crate) fn add(&mut self, count: u64, bytes: u64) {
         self.count += count;
         self.bytes += bytes;
@@ -46,11 +46,11 @@ impl ProgressLine {
         }
     }
 
-    /// One more, of this many bytes.
+    /// Counts one more item with its bytes.
     pub(crate) fn step(&mut self, bytes: u64) {
         self.count += 1;
         self.bytes += bytes;
-        // The clock is read seldom: the work is a few microseconds a step.
+        // A step takes only microseconds, so the clock is read rarely.
         if self.watched && self.count.is_multiple_of(256) && Instant::now() >= self.next {
             self.draw();
         }
@@ -68,7 +68,7 @@ impl ProgressLine {
         self.next = Instant::now() + PERIOD;
         self.shown = true;
         let seconds = self.started.elapsed().as_secs_f64().max(0.001);
-        #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
+        #[expect(clippy::cast_precision_loss, reason = "the numbers are shown with at most one decimal")]
         let (megabytes, rate) = (self.bytes as f64 / 1e6, self.count as f64 / seconds);
         let _ = write!(
             std::io::stderr(),

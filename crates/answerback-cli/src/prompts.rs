@@ -1,4 +1,4 @@
-//! The folder that prompts stand in: their bytes, and files that nobody listed.
+//! Reads a manifest's prompts and finds files that are not listed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,14 +18,14 @@ pub(crate) struct PromptFolder {
 }
 
 impl PromptFolder {
-    /// The folder, which must be there.
+    /// Opens the folder, which must exist.
     pub(crate) fn open(root: &Path, limits: Limits) -> anyhow::Result<Self> {
         let root = fs::canonicalize(root)
             .with_context(|| format!("cannot open the folder {}", root.display()))?;
         Ok(Self { root, limits })
     }
 
-    /// Reads these files; what is not there is left out.
+    /// Reads these files. Missing files are left out.
     pub(crate) fn read<'f>(
         &self,
         names: impl IntoIterator<Item = &'f str>,
@@ -37,7 +37,7 @@ impl PromptFolder {
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 Err(error) => return Err(error).with_context(|| format!("cannot open {name}")),
             };
-            // The name stays in the folder, but a link need not.
+            // The name stays in the folder, but a link may lead out of it.
             if !path.starts_with(&self.root) {
                 bail!("{name} is a link that leads out of {}", self.root.display());
             }
@@ -46,7 +46,7 @@ impl PromptFolder {
         Ok(files)
     }
 
-    /// Adds the files that look like prompts of this manifest and are none, except those named here.
+    /// Adds the files that look like prompts but are not in the manifest, except the given ones.
     pub(crate) fn with_strays(
         &self,
         mut files: PromptFiles,
@@ -59,7 +59,7 @@ impl PromptFolder {
         for folder in manifest.folders() {
             let entries = match fs::read_dir(self.root.join(folder)) {
                 Ok(entries) => entries,
-                // That its prompts are missing is told of each of them.
+                // The missing prompts are reported one by one.
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 Err(error) => {
                     return Err(error)

@@ -1,4 +1,4 @@
-//! What a replay comes to, for people.
+//! Formats the summary of a replay for people.
 
 use std::fmt::Write;
 
@@ -7,10 +7,10 @@ use answerback::judge::{Share, Summary};
 use crate::output::sanitise;
 use crate::plural::counted;
 
-/// The longest list of a report; JSON has all of it.
+/// The longest list in the report. JSON output has all rows.
 const MOST: usize = 20;
 
-/// The report.
+/// Formats the report.
 pub(crate) fn summary(summary: &Summary) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -98,7 +98,7 @@ fn shares(text: &mut String, title: &str, shares: &[Share]) {
     );
 }
 
-/// A titled table, its columns as wide as they need to be; nothing when it has no rows.
+/// Appends a table with a title, or nothing if it has no rows. Columns are as wide as their longest cell.
 fn table<const COLUMNS: usize>(
     text: &mut String,
     title: &str,

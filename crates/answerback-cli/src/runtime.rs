@@ -1,18 +1,18 @@
-//! What a program that runs on needs of its surroundings: somewhere to log, and somebody who ends it.
+//! Sets up logging and signal handling for commands that keep running.
 
 use anyhow::Context;
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::log_format::{JsonEvents, LogFormat, LogOptions};
 
-/// The variable that says how much is told on standard error.
+/// The environment variable for the log level.
 const LOG: &str = "ANSWERBACK_LOG";
-/// Warnings go to standard error, where clients keep what servers say.
+/// Logs warnings to standard error, which clients store for their servers.
 pub(crate) fn log(options: LogOptions) -> anyhow::Result<()> {
     log_from(LevelFilter::WARN, options)
 }
 
-/// What matters this much goes to standard error, unless the variable says otherwise.
+/// Logs to standard error from this level on, unless the environment variable sets another.
 pub(crate) fn log_from(usual: LevelFilter, options: LogOptions) -> anyhow::Result<()> {
     options.log_format.set();
     let level = match std::env::var(LOG) {
@@ -24,7 +24,7 @@ pub(crate) fn log_from(usual: LevelFilter, options: LogOptions) -> anyhow::Resul
     let lines = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_writer(std::io::stderr)
-        // Where nobody reads what we log, nothing is lost but that: a call is answered all the same.
+        // If standard error is closed, only log lines are lost. Calls are still answered.
         .log_internal_errors(false)
         .with_ansi(false);
     match options.log_format {
@@ -36,7 +36,7 @@ pub(crate) fn log_from(usual: LevelFilter, options: LogOptions) -> anyhow::Resul
 
 /// Returns a future that completes when the process is asked to end, by Ctrl-C or by a signal.
 ///
-/// The handlers are installed at once, in the runtime that this is called in: a signal that arrives before the future
+/// The handlers are installed at once, in the runtime that this is called in. A signal that arrives before the future
 /// is polled must not end the process without its cleanup.
 pub(crate) fn stop() -> impl Future<Output = ()> {
     #[cfg(unix)]

@@ -1,44 +1,44 @@
-//! What a wrapped server is called, and by what it is told from other servers, where nobody named it.
+//! Derives the name and the unique key of a wrapped server from its command, if the user gave no name.
 //!
-//! Most servers are started by a program that starts others, too: `npx`, `python3`, `docker`. Their names would be the
-//! same, and so would be the file that keeps their tools as they were first seen. So the name comes from the part of the
-//! command that says which server it is.
+//! Most servers are started by a program that starts others, too: `npx`, `python3`, `docker`. Named after that program,
+//! they would share a name and the file with their pinned tools. So the name comes from the part of the command that
+//! identifies the server.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// A server's name for people, and the key that no other server has.
+/// A server's name for people, and its unique key.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct ServerIdentity {
-    /// What it is called in records and logs.
+    /// The name in records and logs.
     pub(crate) name: String,
-    /// What its files are kept under.
+    /// The key that names the server's files.
     pub(crate) key: String,
 }
 
-/// The longest name that is derived, in characters.
+/// The longest derived name, in characters.
 const LONGEST: usize = 64;
 
-/// How a program that starts servers says which one.
+/// Describes the command line of a program that starts servers.
 struct Runner {
     names: &'static [&'static str],
-    /// Words before the server that are commands of the runner.
+    /// The runner's own commands, which come before the server.
     commands: &'static [&'static str],
-    /// Options that have a value after them and say nothing of the server.
+    /// Options with a value that does not identify the server.
     valued: &'static [&'static str],
-    /// Options whose value is the server.
+    /// Options whose value identifies the server.
     naming: &'static [&'static str],
     starts: Starts,
 }
 
-/// What a runner starts.
+/// The kind of server that a runner starts.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Starts {
     /// A file, by its path.
     Script,
-    /// A package, by its name and perhaps a version.
+    /// A package, by its name and an optional version.
     Package,
-    /// A container's image, by its name and perhaps a tag.
+    /// A container image, by its name and an optional tag.
     Image,
 }
 
@@ -96,7 +96,7 @@ static RUNNERS: [Runner; 8] = [
     Runner {
         names: &["docker", "podman", "nerdctl"],
         commands: &["run", "container", "exec", "start"],
-        // Most options of a container have a value; those that have none are listed with `SWITCHES`.
+        // Most options of containers have a value. Those without one are in `SWITCHES`.
         valued: &[],
         naming: &[],
         starts: Starts::Image,
@@ -131,7 +131,7 @@ const SWITCHES: [&str; 14] = [
     "--replace",
 ];
 
-/// Names of files that say nothing of the server.
+/// File names that do not identify a server.
 const PLAIN: [&str; 14] = [
     "index",
     "main",
@@ -150,12 +150,12 @@ const PLAIN: [&str; 14] = [
 ];
 
 impl ServerIdentity {
-    /// The identity of a server that somebody named.
+    /// Creates the identity of a server that the user named.
     pub(crate) fn named(name: &str) -> Self {
         Self { name: name.to_owned(), key: name.to_owned() }
     }
 
-    /// The identity that a command shows. `folder` is where relative paths begin.
+    /// Derives the identity from a command. Relative paths start at `folder`.
     pub(crate) fn of_command(program: &OsStr, arguments: &[OsString], folder: &Path) -> Self {
         let words: Vec<String> =
             arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -170,7 +170,7 @@ impl ServerIdentity {
             }
             None => of_path(&program.to_string_lossy(), folder),
         };
-        // A program in front of servers over HTTP is as many servers as it has URLs.
+        // A proxy for remote servers is a different server for each URL.
         if let Some(url) = words.iter().find_map(|word| place_of_url(word)) {
             key = format!("{key} {url}");
             let host = url.split('/').next().unwrap_or_default();
@@ -180,10 +180,10 @@ impl ServerIdentity {
     }
 }
 
-/// The part of a runner's command that says which server it starts.
+/// The part of a runner's command that identifies the server.
 struct Target {
     word: String,
-    /// The values of options that say where to look for it.
+    /// The values of options that tell the runner where to find it.
     before: Vec<String>,
 }
 
@@ -203,7 +203,7 @@ impl Runner {
                 };
                 if self.naming.contains(&name) {
                     before.push(value.or_else(|| rest.next().cloned())?);
-                    // What follows a module or a program text is for the server.
+                    // Arguments after a module or a program text belong to the server.
                     if matches!(name, "-m" | "-c" | "-e" | "-jar" | "--module" | "--eval") {
                         let word = before.pop()?;
                         return Some(Target { word, before });
@@ -225,7 +225,7 @@ impl Runner {
 
     fn takes_value(&self, word: &str, option: &str) -> bool {
         if self.starts == Starts::Image {
-            // Short switches are written together, as in -it.
+            // Short switches may be combined, as in -it.
             let is_short =
                 !option.starts_with('-') && option.chars().all(|it| "itdPq".contains(it));
             return !is_short && !SWITCHES.contains(&word);
@@ -254,19 +254,19 @@ impl Runner {
     }
 }
 
-/// The name and the key of what may be a file.
+/// Returns the name and the key for a word that may be a file.
 fn of_path(word: &str, folder: &Path) -> (String, String) {
     let has_folder = word.contains(['/', '\\']);
     let path = folder.join(word);
     if !has_folder && !is_script(Path::new(word)) && !path.is_file() {
-        // A program that is looked for in the system's places, a module, or a program text.
+        // The word is a program in the search path, a module, or a program text.
         let is_word = word.chars().all(|it| it.is_alphanumeric() || "._-@:".contains(it));
         let name = if is_word { stem_of(Path::new(word)) } else { "command".to_owned() };
         return (name, word.to_owned());
     }
     let path: PathBuf = std::fs::canonicalize(&path).unwrap_or(path);
     let name = stem_of(&path);
-    // The nearest folder that has a name of its own.
+    // This finds the nearest folder with a specific name.
     let folders = path.ancestors().skip(1).filter_map(Path::file_name).map(OsStr::to_string_lossy);
     let mut folders = folders.filter(|folder| !PLAIN.contains(&folder.as_ref()));
     let name = match folders.next() {
@@ -276,7 +276,7 @@ fn of_path(word: &str, folder: &Path) -> (String, String) {
     (name, path.to_string_lossy().into_owned())
 }
 
-/// True if a path ends like a file that a runner starts. What ends in .exe is looked for in the system's places.
+/// True if the path has the extension of a script. A program with the extension .exe is looked up in the search path.
 fn is_script(path: &Path) -> bool {
     const SCRIPTS: [&str; 10] = ["py", "js", "mjs", "cjs", "ts", "rb", "sh", "jar", "php", "pl"];
     path.extension().is_some_and(|it| SCRIPTS.iter().any(|script| it == *script))
@@ -288,7 +288,7 @@ fn stem_of(path: &Path) -> String {
     name.unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// A package's name without its version: `@scope/name@1.2.3`, `name==1.2.3`.
+/// Returns a package's name without its version: `@scope/name@1.2.3`, `name==1.2.3`.
 fn without_version(word: &str) -> &str {
     let word = word.split_once("==").map_or(word, |(name, _)| name);
     match word.char_indices().skip(1).find(|(_, it)| *it == '@') {
@@ -297,7 +297,7 @@ fn without_version(word: &str) -> &str {
     }
 }
 
-/// An image's name without its tag or digest. A registry may have a port.
+/// Returns an image's name without its tag or digest. The registry may have a port.
 fn without_tag(word: &str) -> &str {
     let word = word.split_once('@').map_or(word, |(name, _)| name);
     match word.rsplit_once(':') {
@@ -310,7 +310,7 @@ fn last_part(word: &str) -> &str {
     word.trim_end_matches('/').rsplit('/').next().filter(|part| !part.is_empty()).unwrap_or(word)
 }
 
-/// The host and the path of a URL, without a user, a query and a fragment, which may hold secrets.
+/// Returns the host and the path of a URL. User, query and fragment are left out, because they may contain secrets.
 fn place_of_url(word: &str) -> Option<String> {
     let word =
         word.split_once('=').filter(|(name, _)| name.starts_with('-')).map_or(word, |(_, it)| it);
@@ -385,7 +385,7 @@ mod tests {
         ] {
             assert_eq!(key(one), key(other), "{one} and {other}");
         }
-        // What was kept for a program without a folder stays where it is.
+        // The key of a program without a folder must not change, so that its stored files are still found.
         assert_eq!(identity("my-server", folder.path()).key, "my-server");
     }
 }

@@ -1,9 +1,9 @@
-//! Commands that are printed for somebody to paste.
+//! Formats commands for users to paste into a shell.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// A word as a shell takes it for one word.
+/// Quotes a word for a shell if needed.
 pub(crate) fn quoted(word: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:@%+=,".contains(&byte);
     if !word.is_empty() && word.bytes().all(is_plain) {
@@ -12,7 +12,7 @@ pub(crate) fn quoted(word: &str) -> Cow<'_, str> {
     format!("'{}'", word.replace('\'', r"'\''")).into()
 }
 
-/// An option that names a file, wherever it is pasted.
+/// Formats an option with the absolute path of a file, so that it works in any folder.
 pub(crate) fn file_option(option: &str, file: &Path) -> String {
     let file = std::path::absolute(file).unwrap_or_else(|_| PathBuf::from(file));
     format!(" --{option} {}", quoted(&file.to_string_lossy()))

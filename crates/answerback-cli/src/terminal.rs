@@ -1,18 +1,18 @@
-//! The terminal that standard output may be.
+//! Formats output for the width of the terminal.
 
 use std::io::IsTerminal as _;
 
 use crate::show::wrapped;
 
-/// How many columns it has; nothing, where standard output is a file or a pipe.
+/// Returns the terminal's width. Returns `None` if standard output is a file or a pipe.
 pub(crate) fn columns() -> Option<usize> {
     let output = std::io::stdout();
     let size = output.is_terminal().then(|| terminal_size::terminal_size_of(&output)).flatten();
     size.map(|(terminal_size::Width(columns), _)| usize::from(columns.max(20)))
 }
 
-/// A line with its line end, in as many lines as the terminal needs for it; those below the first begin `indent` columns
-/// in. What goes to a file or a pipe stays one line, so that it can be searched.
+/// Wraps a line to the terminal's width and ends it. Lines below the first are indented. For a file or a pipe it stays
+/// one line, so that it can be searched.
 pub(crate) fn fitted(line: &str, indent: usize) -> String {
     match columns() {
         Some(columns) => within(columns, line, indent),
@@ -21,7 +21,7 @@ pub(crate) fn fitted(line: &str, indent: usize) -> String {
 }
 
 fn within(columns: usize, line: &str, indent: usize) -> String {
-    // Where the beginning takes most of the width, what follows would be a column of syllables.
+    // If the indentation takes most of the width, a smaller one leaves room for words.
     let indent = if indent * 2 > columns { 4 } else { indent };
     let mut lines = wrapped(line, columns, columns - indent).into_iter();
     let mut text = lines.next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The tokens of a server: our own, and those that the configuration names.
+//! The tokens of a server: its own, and those of the configuration.
 
 use answerback_gateway::{Secret, ServiceSettings, TokenSettings};
 use answerback_http::{Scope, Scopes, Token, Tokens};
@@ -8,19 +8,18 @@ use crate::command::ledger::location::Location;
 use crate::configuration::Configuration;
 use crate::folders;
 
-/// On whose behalf the bearer of our own token calls.
+/// The principal of the server's own token.
 pub(crate) const OWN: &str = "local";
-/// What the bearer of our own token may do; deciding has to be granted by name.
+/// The scopes of the server's own token. The scope `decide` must be granted explicitly.
 pub(crate) const OWN_SCOPES: [Scope; 3] = [Scope::Call, Scope::Ingest, Scope::Read];
-/// Our own token, beside the store.
+/// The file with the server's own token, next to the store.
 pub(crate) const OWN_FILE: &str = "serve.token";
-/// Who makes links into the console.
+/// The principal that creates launch links.
 pub(crate) const LAUNCHER: &str = "launcher";
-/// The token that makes links, beside the store.
+/// The file with the launcher's token, next to the store.
 pub(crate) const LAUNCHER_FILE: &str = "console.token";
 
-/// Adds the tokens that the configuration names. One that stands in a file is made on first use, and for this user
-/// alone.
+/// Adds the tokens of the configuration. A token file that does not exist is created, readable only by this user.
 pub(crate) fn with_named(
     mut tokens: Tokens,
     configuration: &Configuration,
@@ -46,7 +45,7 @@ pub(crate) fn with_named(
     Ok(tokens)
 }
 
-/// The settings with those tokens only that are there: who only looks makes none.
+/// Returns the settings with only the existing tokens, for commands that must not create any.
 pub(crate) fn that_are_there(
     configuration: &Configuration,
     settings: &ServiceSettings,
@@ -61,7 +60,7 @@ pub(crate) fn that_are_there(
     there
 }
 
-/// Everybody whom a server at this store knows by a token, without asking one that runs.
+/// Returns all principals that a server of this store accepts, without contacting a running server.
 pub(crate) fn known(location: &Location) -> anyhow::Result<Tokens> {
     let configuration = location.configuration()?;
     let (settings, _) = configuration.service()?;
@@ -75,12 +74,12 @@ pub(crate) fn known(location: &Location) -> anyhow::Result<Tokens> {
             tokens = tokens.with(name, &Token::from_file(&file)?, scopes)?;
         }
     }
-    // A variable may be set for the server alone.
+    // A variable may be set only in the server's environment.
     let is_set = |variable: &str| std::env::var_os(variable).is_some();
     with_named(tokens, configuration, &that_are_there(configuration, &settings, is_set))
 }
 
-/// Whether every token may do what there is, whether it is there or not.
+/// Checks that the scopes of every token are valid, even if the token does not exist yet.
 pub(crate) fn check_scopes(settings: &ServiceSettings) -> anyhow::Result<()> {
     settings.tokens.iter().try_for_each(|named| scopes(named).map(drop))
 }

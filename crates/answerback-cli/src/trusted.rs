@@ -1,7 +1,7 @@
-//! The configuration files that the user trusts, each by its place and its content.
+//! Stores the configuration files that the user trusts, each by its path and its content.
 //!
-//! A file that was only found must not name commands, places or keys: whoever clones a repository has not read
-//! what is in it. A change of the content ends the trust.
+//! A file that was only found must not name commands, paths or keys, because a user who clones a repository has not
+//! read it. A change of the content ends the trust.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,22 +15,22 @@ use serde::{Deserialize, Serialize};
 use crate::folders;
 use crate::replace::replace;
 
-/// How a file stands.
+/// The trust state of a file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum TrustState {
-    /// It is trusted as it is.
+    /// The file is trusted with this content.
     Trusted,
-    /// It was trusted, and has changed since.
+    /// The file was trusted and has changed since.
     Changed,
-    /// Nobody said anything about it.
+    /// The file was never trusted.
     Unknown,
 }
 
-/// The list of trusted files, as it is kept in the user's state directory.
+/// The list of trusted files, stored in the user's state directory.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Trusted {
-    /// The SHA-256 of the content, by the path without links.
+    /// The SHA-256 of each file's content, by its path without links.
     files: BTreeMap<String, String>,
 }
 
@@ -40,10 +40,10 @@ impl Trusted {
         Ok(folder.join("answerback").join("trusted.json"))
     }
 
-    /// Reads the list. A list that cannot be read trusts nothing and is an error.
+    /// Reads the list. Fails if the list cannot be read.
     pub(crate) fn read() -> anyhow::Result<Self> {
         if folders::state().is_none() {
-            // Without a place for it nothing was ever trusted.
+            // Without a state directory, no file was ever trusted.
             return Ok(Self::default());
         }
         let place = Self::place()?;
@@ -68,7 +68,7 @@ impl Trusted {
         replace(&place, text.as_bytes()).with_context(|| cannot("write", &place))
     }
 
-    /// How the file with this content stands.
+    /// Returns the trust state of the file with this content.
     pub(crate) fn standing(&self, file: &Path, content: &[u8]) -> TrustState {
         let known = key(file).ok().and_then(|key| self.files.get(&key));
         match known {
@@ -78,7 +78,7 @@ impl Trusted {
         }
     }
 
-    /// Trusts the file with this content from now on. Gives the content's digest.
+    /// Trusts the file with this content and returns the content's digest.
     pub(crate) fn add(&mut self, file: &Path, content: &[u8]) -> anyhow::Result<Digest> {
         let digest = Digest::of_bytes(content);
         self.files.insert(key(file)?, digest.to_string());
@@ -86,7 +86,7 @@ impl Trusted {
         Ok(digest)
     }
 
-    /// Trusts the file no longer. Says whether it was trusted; it need not be there any more.
+    /// Ends the trust in the file, which need not exist any more. Returns false if it was not trusted.
     pub(crate) fn remove(&mut self, file: &Path) -> anyhow::Result<bool> {
         let gone = |file: &Path| Some(std::path::absolute(file).ok()?.to_str()?.to_owned());
         let key = key(file).ok().or_else(|| gone(file)).unwrap_or_default();
@@ -97,13 +97,13 @@ impl Trusted {
         Ok(was_there)
     }
 
-    /// The files, with their digests.
+    /// Returns the files with their digests.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&str, &str)> {
         self.files.iter().map(|(file, digest)| (file.as_str(), digest.as_str()))
     }
 }
 
-/// A file's path without links, so that it is one file by whichever name.
+/// Returns a file's path without links, so that all its names count as one file.
 fn key(file: &Path) -> anyhow::Result<String> {
     let path = fs::canonicalize(file).with_context(|| cannot("find", file))?;
     let text = path.to_str().context("a file whose path is not UTF-8 cannot be trusted")?;

@@ -1,4 +1,4 @@
-//! Whom the configuration wants to be told of decisions, and how far it was told.
+//! Sends decisions to the configured webhook, and stores its position in the log.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,20 +9,20 @@ use serde_json::Value;
 use crate::output::say;
 use crate::replace;
 
-/// How long an answer may take.
+/// The time limit for a response.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// After so many attempts whoever operates us is told.
+/// The number of failed attempts after which an error is reported.
 const ATTEMPTS: u32 = 4;
-/// The wait before the second attempt; it doubles with each.
+/// The wait before the second attempt. It doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// The longest wait.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
-/// A URL that is told of every decision, in their order, each at least once.
+/// A URL that receives every decision, in order, each at least once.
 #[derive(Clone)]
 pub(crate) struct Webhook {
     url: String,
-    /// Says from which entry on it was not told.
+    /// The file with the index of the next entry to send.
     file: PathBuf,
 }
 
@@ -31,19 +31,19 @@ impl Webhook {
         Self { url, file }
     }
 
-    /// The entry to go on from; nothing, where nobody was told yet.
+    /// Returns the entry to continue from, or `None` before the first delivery.
     pub(crate) fn next(&self) -> Option<u64> {
         fs::read_to_string(&self.file).ok()?.trim().parse().ok()
     }
 
-    /// Remembers the entry to go on from.
+    /// Stores the entry to continue from.
     pub(crate) fn note(&self, next: u64) {
         if let Err(error) = replace::replace(&self.file, format!("{next}\n").as_bytes()) {
             say(&format!("warning: how far the webhook was told cannot be kept: {error}"));
         }
     }
 
-    /// Posts a decision until it was heard. Who answers that he will never take it has heard, too.
+    /// Posts a decision until the webhook accepts it, or rejects it for good.
     pub(crate) async fn tell(self, decision: Value) {
         let (mut wait, mut attempt) = (FIRST_WAIT, 1);
         let case = decision["case"].as_str().unwrap_or("none").to_owned();
@@ -73,7 +73,7 @@ impl Webhook {
     }
 }
 
-/// Whether an answer means that the same will not be taken later either.
+/// True if the status means that a retry would be rejected, too.
 const fn is_refusal(status: u16) -> bool {
     status >= 400 && status < 500 && !matches!(status, 401 | 403 | 404 | 408 | 425 | 429)
 }
@@ -85,7 +85,7 @@ fn post(url: &str, body: &str) -> Result<(), ureq::Error> {
         .build()
         .into();
     let answer = agent.post(url).header("Content-Type", "application/json").send(body)?;
-    // Whoever sends us elsewhere has not heard.
+    // A redirect does not count as accepted.
     if answer.status().is_success() {
         Ok(())
     } else {

@@ -154,7 +154,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// The tools of the file: a list of them, or the one schema in it under the name that is called.
+/// Reads the tools of the file: a list of tools, one tool, or a single schema, which gets the called name.
 fn catalogue(tool: &str, file: &Path, limits: Limits) -> anyhow::Result<Catalogue> {
     let input = InputSource::new(file);
     let source = input.document(limits)?.value;
@@ -184,7 +184,7 @@ fn text(arguments: &Arguments, limits: Limits) -> anyhow::Result<String> {
     String::from_utf8(InputSource::Stdin.bytes(limits)?).context("the arguments are not UTF-8")
 }
 
-/// What is printed, with its line end.
+/// Returns the output, with its line end.
 fn told(judged: Judged<'_>, arguments: &Arguments, text: &str) -> anyhow::Result<String> {
     let outcome = judged.as_attempt(arguments.attempt, now(), random()?);
     let mut told = String::new();
@@ -219,7 +219,7 @@ fn told(judged: Judged<'_>, arguments: &Arguments, text: &str) -> anyhow::Result
     Ok(told)
 }
 
-/// The lines of a message, quiet on a terminal.
+/// Returns the lines of a message, sanitized for a terminal.
 fn lines(message: &str) -> String {
     message.lines().fold(String::new(), |lines, line| lines + &sanitise(line) + "\n")
 }

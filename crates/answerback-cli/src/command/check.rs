@@ -95,7 +95,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         let input = InputSource::new(file);
         let judged = if arguments.ndjson { judge.lines(&input) } else { judge.file(&input) };
         if let Err(error) = judged {
-            // What goes wrong with an input names it already.
+            // The error already names the input.
             let error = format!("{error:#}");
             judge.not_judged(&input.name(), None, &error, &error)?;
         }
@@ -104,7 +104,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     Ok(judge.exit)
 }
 
-/// One line of JSON output: what came of one document.
+/// One line of JSON output: the result for one document.
 #[derive(Serialize)]
 struct DocumentLine<'a> {
     file: &'a str,
@@ -118,10 +118,10 @@ struct DocumentLine<'a> {
     recognised_by: Option<&'a str>,
     valid: bool,
     findings: &'a [ValidationError],
-    /// What came of verifying a response.
+    /// The result of verifying a response.
     #[serde(skip_serializing_if = "Option::is_none")]
     verification: Option<Value>,
-    /// Why the document could not be judged.
+    /// The reason why the document could not be checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
 }
@@ -130,7 +130,7 @@ struct DocumentChecker<W: Write> {
     contract: Option<Contract>,
     profile: Profile,
     format: OutputFormat,
-    /// How many findings of a document are printed as text.
+    /// The largest number of findings per document in text output.
     most: usize,
     limits: Limits,
     together: GovernanceInputs,
@@ -144,7 +144,7 @@ impl<W: Write> DocumentChecker<W> {
         self.judge(&input.name(), None, &bytes)
     }
 
-    /// Judges line by line, holding one line at a time.
+    /// Checks the input line by line and holds only one line in memory.
     fn lines(&mut self, input: &InputSource) -> anyhow::Result<()> {
         let (name, has_end) = (input.name(), input.has_end());
         let mut reader = BufReader::with_capacity(1 << 16, input.open()?);
@@ -181,7 +181,7 @@ impl<W: Write> DocumentChecker<W> {
         Ok(())
     }
 
-    /// Ends before the input does: what was found stays, but nothing is called good that was not seen.
+    /// Stops before the end of the input. The exit code must not claim that unread documents are valid.
     fn stop(&mut self) {
         if self.exit == Exit::Good {
             self.exit = Exit::CouldNotJudge;
@@ -252,7 +252,7 @@ impl<W: Write> DocumentChecker<W> {
         }
     }
 
-    /// Checks each tool of a list of MCP tools as the ATDF descriptor that it is converted to.
+    /// Converts each MCP tool of a list to an ATDF descriptor and checks that.
     fn tools(
         &mut self,
         name: &str,
@@ -293,7 +293,8 @@ impl<W: Write> DocumentChecker<W> {
                 })?,
                 OutputFormat::Text => {
                     self.heading(&whole, contract, Some(REASON), &findings)?;
-                    // What a finding is about stands in the descriptor; the tool is what there is in the file.
+                    // A finding refers to the descriptor, but the file contains only the tool, so the tool's position
+                    // is printed.
                     self.findings(&findings, |_| locate(&text, &place))?;
                 }
             }
@@ -301,7 +302,7 @@ impl<W: Write> DocumentChecker<W> {
         Ok(())
     }
 
-    /// A document that could not be read or recognised.
+    /// Reports a document that could not be read or recognized.
     fn could_not(&mut self, name: &str, line: Option<u64>, error: &str) -> anyhow::Result<()> {
         let place = line.map_or_else(|| name.to_owned(), |line| format!("{name}:{line}"));
         self.not_judged(name, line, error, &format!("{place}: {error}"))
@@ -415,7 +416,7 @@ impl<W: Write> DocumentChecker<W> {
     }
 }
 
-/// The MCP tools of a document: a definition, a list of them, or the answer to `tools/list`.
+/// Returns the MCP tools of a document: a definition, a list of them, or a response to `tools/list`.
 fn tool_places(document: &Value) -> Vec<(Pointer, &Value)> {
     if document.get("inputSchema").is_some() {
         return vec![(Pointer::root(), document)];
@@ -438,7 +439,7 @@ fn is_tool_list(document: &Value) -> bool {
         .any(|(_, tool)| tool["name"].is_string() && tool.get("inputSchema").is_some())
 }
 
-/// Passes over the rest of a line that is too long to be held.
+/// Skips the rest of a line that is too long.
 fn skip_line(reader: &mut impl BufRead) -> io::Result<()> {
     loop {
         let buffer = reader.fill_buf()?;

@@ -1,4 +1,4 @@
-//! `answerback doctor`: whether everything that serve and wrap need is there, and how to mend what is not.
+//! `answerback doctor`: checks everything that `serve` and `wrap` need, and shows how to fix problems.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     location: Location,
 }
 
-/// What was found about one thing.
+/// The result of one check.
 struct Finding {
     standing: CheckStatus,
     about: String,
@@ -91,16 +91,16 @@ impl CheckStatus {
     }
 }
 
-/// What was found so far.
+/// The findings so far.
 #[derive(Default)]
 struct DoctorFindings {
     all: Vec<Finding>,
-    /// How many of them were printed.
+    /// The number of findings that were printed.
     told: usize,
 }
 
 impl DoctorFindings {
-    /// Prints what was not printed yet: some servers take their time, and nobody should look at nothing meanwhile.
+    /// Prints the new findings. Some servers are slow, so findings are shown as they come.
     fn tell(&mut self, format: OutputFormat) -> anyhow::Result<()> {
         let mut text = String::new();
         for finding in &self.all[self.told..] {
@@ -136,7 +136,7 @@ impl DoctorFindings {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let mut findings = DoctorFindings::default();
     let settings = look_at_configuration(arguments, &mut findings);
-    // Where the store is, the configuration says.
+    // The configuration names the store, so without it the store cannot be checked.
     if arguments.location.configuration().is_ok() {
         look_at_store(arguments, &mut findings);
         look_at_governance(arguments, &mut findings);
@@ -216,7 +216,7 @@ fn look_at_configuration(
     match configuration.as_served(&shown) {
         Ok((settings, warnings)) => {
             if config.ignored.is_empty() && warnings.is_empty() {
-                // Other programs may need what we do not read.
+                // Unknown keys may belong to other programs, so they are only listed.
                 let foreign = config.foreign.join(", ");
                 findings.good(
                     ABOUT,
@@ -285,12 +285,12 @@ fn look_at_tokens(
     }
 }
 
-/// A file that is there, or could be made.
+/// Checks that a file exists or could be created.
 fn could_be(file: &Path) -> anyhow::Result<()> {
     if file.exists() { Ok(()) } else { folders::could_make(file) }
 }
 
-/// What replies are verified against, and who answers for results.
+/// Checks the governance files, and the agent that attests results.
 fn look_at_governance(arguments: &Arguments, findings: &mut DoctorFindings) {
     let read = arguments.location.configuration().and_then(|configuration| {
         let attestor = attestor(configuration)?;
@@ -325,7 +325,7 @@ fn look_at_store(arguments: &Arguments, findings: &mut DoctorFindings) {
     };
     let is_file = !matches!(location.url(), Ok(Some(_)));
     if is_file && !path.exists() {
-        // What cannot be made will not be made by the first call, either.
+        // If the store cannot be created now, the first call could not create it either.
         match location.could_start() {
             Ok(()) => {
                 findings.good(ABOUT, format!("none yet; the first call makes {}", path.display()));
@@ -339,7 +339,7 @@ fn look_at_store(arguments: &Arguments, findings: &mut DoctorFindings) {
         let what = format!("{}: {EMPTY}", path.display());
         return findings.add(CheckStatus::Advice, ABOUT, what, Some(mend));
     }
-    // Opening compares the store with its key and its anchor, as before every first word of a gateway.
+    // Opening compares the store with its key and its anchor, as a gateway does before its first write.
     let opened = location
         .write()
         .and_then(|store| Ok((store.origin()?, store.head()?.size, store.stats().warnings)));

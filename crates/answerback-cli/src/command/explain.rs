@@ -68,13 +68,13 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// A code that is no rule: a word in an answer that says what happened.
+/// An outcome code that is not a rule, such as a code in a tool envelope.
 struct OutcomeWord {
     code: String,
     meaning: String,
-    /// Where it stands.
+    /// The place where the code occurs.
     place: &'static str,
-    /// What says more.
+    /// The page with more information.
     docs: &'static str,
 }
 
@@ -136,7 +136,7 @@ fn explain(out: &mut impl Write, rule: &Rule, format: OutputFormat) -> anyhow::R
 fn heading(out: &mut impl Write, code: &str, title: &str) -> anyhow::Result<()> {
     let text = fitted(&format!("{code}  {title}"), 2);
     let bold = Style::new().bold();
-    // No terminal is too narrow for a code.
+    // No terminal is so narrow that the code itself is wrapped.
     let rest = text.strip_prefix(code).unwrap_or(&text);
     writeln!(out, "{bold}{code}{bold:#}{rest}")?;
     Ok(())

@@ -1,4 +1,4 @@
-//! `answerback inbox`: what waits for a person.
+//! `answerback inbox`: lists, shows and decides cases.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -21,7 +21,7 @@ use crate::plural::counted;
 use crate::terminal;
 use answerback_record::system;
 
-/// How many cases are read at a time.
+/// The number of cases that are read at a time.
 const PAGE: usize = 200;
 
 /// See what waits for a person, and decide it
@@ -146,7 +146,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
 }
 
 impl Arguments {
-    /// What another command needs to find the same cases, and to decide them as the same.
+    /// Returns the options with which another command finds the same cases and decides as the same caller.
     fn options(&self) -> String {
         self.location.options() + &self.decider.options()
     }
@@ -205,7 +205,7 @@ fn said<'c>(content: &'c Value, member: &str) -> &'c str {
     content[member].as_str().unwrap_or("-")
 }
 
-/// The server that the call was for, as the record of the call has it.
+/// Returns the server of the call, from the entry of the call.
 fn server(store: &Store, record: &CaseRecord) -> String {
     let read = || {
         let index = record.reference.as_deref()?.strip_prefix("entry/")?.parse().ok()?;
@@ -214,7 +214,7 @@ fn server(store: &Store, record: &CaseRecord) -> String {
     read().unwrap_or_else(|| "-".to_owned())
 }
 
-/// How long a decision is waited for.
+/// Describes the deadline of a case, or its end.
 fn until(record: &CaseRecord) -> String {
     let expires = record.case.expires.to_utc_seconds();
     match &record.case.state {
@@ -276,7 +276,7 @@ fn push_escalation(
     writeln!(text, "Came in {}, {}", record.created.to_utc_seconds(), until(record))?;
     writeln!(text, "\n{}", lines(said(content, "summary")))?;
     writeln!(text, "\nThe first call: {}", sanitise(call))?;
-    // Whoever approves lets this one run.
+    // An approval lets this call run.
     if let Some(last) = content.pointer("/last_call/arguments").and_then(Value::as_str) {
         writeln!(text, "The last call: {}", sanitise(last))?;
     }
@@ -296,7 +296,7 @@ fn push_proposal(text: &mut String, content: &Value, record: &CaseRecord) -> any
     for effect in effects.filter_map(Value::as_str) {
         writeln!(text, "  - {}", sanitise(effect))?;
     }
-    // Whoever says yes says it to each of these.
+    // An approval covers each of these arguments.
     writeln!(text, "\nArguments:")?;
     for (name, value) in content["arguments"].as_object().into_iter().flatten() {
         writeln!(text, "  {}: {}", sanitise(name), sanitise(&value.to_string()))?;
@@ -314,7 +314,7 @@ fn push_question(text: &mut String, content: &Value, record: &CaseRecord) -> any
     Ok(())
 }
 
-/// What a decision does to a case of this kind.
+/// Describes the effect of a decision on a case of this kind.
 const fn meaning(case: CaseKind, decision: DecisionKind) -> &'static str {
     match (case, decision) {
         (CaseKind::Escalation, decision) => decision.meaning(),
@@ -326,17 +326,17 @@ const fn meaning(case: CaseKind, decision: DecisionKind) -> &'static str {
     }
 }
 
-/// What a person has to say with a decision, in the form that the command takes it.
+/// Returns the placeholder for the text that a decision requires.
 const fn words(decision: DecisionKind) -> &'static str {
     match decision {
-        // Not JSON yet, so that nobody decides with it by accident.
+        // The placeholder is not valid JSON, so that it cannot be submitted by accident.
         DecisionKind::Modify => " '{\"NAME\": VALUE}'",
         DecisionKind::Respond => " 'TEXT'",
         DecisionKind::Approve | DecisionKind::Reject | DecisionKind::Defer => "",
     }
 }
 
-/// Text of several lines, each harmless on a terminal.
+/// Sanitizes each line of a text for a terminal.
 fn lines(text: &str) -> String {
     text.lines().map(sanitise).collect::<Vec<_>>().join("\n")
 }
@@ -374,7 +374,7 @@ fn decide(arguments: &Arguments, case: &str, decision: Decision) -> anyhow::Resu
     Ok(Exit::Good)
 }
 
-/// When a decision takes effect, and how.
+/// Describes when and how a decision takes effect.
 fn effect(case: CaseKind, decision: &Decision) -> Option<&'static str> {
     Some(match (case, decision) {
         (_, Decision::Defer { .. }) => return None,
@@ -397,7 +397,7 @@ fn effect(case: CaseKind, decision: &Decision) -> Option<&'static str> {
     })
 }
 
-/// The case that is meant.
+/// Finds the case with this id, or the only one whose id begins with it.
 fn find(store: &Store, named: &str, options: &str) -> anyhow::Result<CaseRecord> {
     let listed = format!("see `answerback inbox list --all{options}`");
     if let Ok(id) = UuidV7::try_from(named.to_owned()) {

@@ -1,4 +1,4 @@
-//! `answerback init`: a commented configuration, or a client's configuration rewritten to go through `wrap`.
+//! `answerback init`: writes a commented configuration, or rewrites a client's configuration to go through `wrap`.
 
 use std::env;
 use std::fs;
@@ -18,12 +18,12 @@ use crate::replace::replace;
 
 /// The file that `init` writes.
 const CONFIGURATION: &str = ".agent/config.yml";
-/// What stands in it.
+/// The content of that file.
 const COMMENTED: &str = include_str!("init/config.yml");
 
-/// What is shown instead of the value of a variable or a header.
+/// The placeholder for the value of a variable or a header.
 const HIDDEN: &str = "[hidden]";
-/// The options of common programs that set a variable or a header.
+/// Options of common programs that set a variable or a header.
 const ASSIGNING: [&str; 4] = ["-e", "--env", "-H", "--header"];
 
 /// Write a commented configuration, or put Answerback in front of a client's MCP servers
@@ -79,7 +79,7 @@ enum ClientName {
 }
 
 impl ClientName {
-    /// Where its configuration usually lies.
+    /// Returns the usual path of the client's configuration.
     fn file(self) -> Option<PathBuf> {
         let home = || env::var_os("HOME").or_else(|| env::var_os("USERPROFILE")).map(PathBuf::from);
         match self {
@@ -102,7 +102,7 @@ impl ClientName {
         }
     }
 
-    /// The member that holds its servers.
+    /// Returns the member that contains the client's servers.
     const fn servers(self) -> &'static str {
         match self {
             Self::Vscode => "servers",
@@ -157,7 +157,7 @@ fn rewrite(client: ClientName, arguments: &Arguments) -> anyhow::Result<Exit> {
              server that is a command: {line}"
         )
     })?;
-    // Of two that have one name only one would be written back.
+    // If a name occurred twice, rewriting would keep only one of the two.
     if let Some(repeated) = repeated(&text) {
         bail!("{shown} has {repeated} twice; remove one of them");
     }
@@ -211,14 +211,14 @@ fn rewrite(client: ClientName, arguments: &Arguments) -> anyhow::Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// An entry below a line that says which it is. Terminals and logs remember what they show, so secrets are left out.
+/// Formats an entry below a line with its name. Secrets are left out, because terminals and logs keep their content.
 fn entry(mark: &str, name: &str, server: &Value) -> anyhow::Result<String> {
     let key = Value::from(name).to_string();
     let text = format!("{key}: {}", serde_json::to_string_pretty(&without_secrets(server))?);
     Ok(format!("{mark} {}\n{}\n", sanitise(name), quiet_json(&text)))
 }
 
-/// Writes the file as it was before us. What was kept of it is not needed any more then.
+/// Restores the file from before the first rewrite, and removes the backups with the same content.
 fn restore(path: &Path, text: &str) -> anyhow::Result<Exit> {
     let shown = path.display();
     replace(path, text.as_bytes()).with_context(|| format!("cannot write {shown}"))?;
@@ -236,7 +236,7 @@ fn restore(path: &Path, text: &str) -> anyhow::Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// Where a name stands that is there twice in one object.
+/// Returns the place of a duplicate name, if there is one.
 fn repeated(text: &str) -> Option<String> {
     let read = json::read(text.as_bytes(), json::Limits::default()).ok()?;
     read.repeated().map(ToString::to_string)
@@ -261,7 +261,7 @@ impl ConfigChange {
     }
 }
 
-/// Puts `wrap` in front of a server's command.
+/// Puts `wrap` before a server's command.
 fn wrapped(name: &str, server: &mut Map<String, Value>, me: &str) -> ConfigChange {
     let Some(command) = server.get("command").and_then(Value::as_str).map(str::to_owned) else {
         return ConfigChange::NoCommand;
@@ -278,12 +278,12 @@ fn wrapped(name: &str, server: &mut Map<String, Value>, me: &str) -> ConfigChang
     ConfigChange::Done
 }
 
-/// Takes `wrap` away again.
+/// Removes `wrap` from a server's command.
 fn unwrapped(server: &mut Map<String, Value>, me: &str) -> ConfigChange {
     let Some((command, arguments)) = original(server, me) else { return ConfigChange::AlreadySo };
     server.insert("command".to_owned(), command);
     if arguments.is_empty() {
-        // A command without arguments needs no list of them.
+        // A command without arguments needs no empty list.
         server.shift_remove("args");
     } else {
         server.insert("args".to_owned(), arguments.into());
@@ -291,7 +291,7 @@ fn unwrapped(server: &mut Map<String, Value>, me: &str) -> ConfigChange {
     ConfigChange::Done
 }
 
-/// The text from before us, where the file says what it said then: nobody edited it since.
+/// Returns the original text if the file still has the same content. Otherwise the user edited it in the meantime.
 fn as_it_was(client: ClientName, path: &Path, document: &Value) -> Option<String> {
     let texts = kept(path).filter_map(|backup| fs::read_to_string(backup).ok());
     let is_same = |text: &String| {
@@ -301,7 +301,7 @@ fn as_it_was(client: ClientName, path: &Path, document: &Value) -> Option<String
     texts.filter(is_same).last()
 }
 
-/// A client's configuration in which a list of no arguments is none.
+/// Removes empty lists of arguments, so that configurations can be compared.
 fn plain(client: ClientName, document: &Value) -> Value {
     let mut document = document.clone();
     let servers = document.get_mut(client.servers()).and_then(Value::as_object_mut);
@@ -313,8 +313,7 @@ fn plain(client: ClientName, document: &Value) -> Value {
     document
 }
 
-/// The command and the arguments behind `wrap`, where it stands in front of them: we, under whatever name, or another
-/// answerback.
+/// Returns the command and the arguments after `wrap`, if the server goes through this program or another `answerback`.
 fn original(server: &Map<String, Value>, me: &str) -> Option<(Value, Vec<Value>)> {
     let command = server.get("command")?.as_str()?;
     let is_ours = command == me || Path::new(command).file_stem()? == "answerback";
@@ -327,8 +326,7 @@ fn original(server: &Map<String, Value>, me: &str) -> Option<(Value, Vec<Value>)
     Some((rest.next()?, rest.collect()))
 }
 
-/// Returns an entry of a client's configuration without the values of its variables and headers, and without anything
-/// else that is a secret.
+/// Returns a copy of a server's entry without the values of its variables and headers, and without other secrets.
 fn without_secrets(server: &Value) -> Value {
     let mut server = server.clone();
     for member in ["env", "headers"] {
@@ -346,7 +344,7 @@ fn without_secrets(server: &Value) -> Value {
     secrets::redact_value(&server)
 }
 
-/// Hides the values of variables and headers that a command sets with its arguments.
+/// Hides the values of variables and headers in a command's arguments.
 fn hide_assignments(arguments: &mut [Value]) {
     let mut is_value = false;
     for argument in arguments {
@@ -367,9 +365,9 @@ fn hide_assignments(arguments: &mut [Value]) {
     }
 }
 
-/// Writes a copy of the file as it was, for this user alone: clients' configurations have tokens in them. It is in the
-/// user's state directory, because a project's folder is shared and committed. An earlier copy is not written over,
-/// because it may be the one from before us.
+/// Writes a backup of the file that only this user can read, because clients' configurations contain tokens. It is in
+/// the user's state directory, because a project's folder may be shared and committed. An earlier backup is never
+/// overwritten, because it may be the original.
 fn write_backup(path: &Path, text: &str) -> anyhow::Result<PathBuf> {
     let backup = state_backups(path).and_then(|mut backups| backups.find(|path| !path.exists()));
     let backup = backup.context(
@@ -390,14 +388,14 @@ fn write_backup(path: &Path, text: &str) -> anyhow::Result<PathBuf> {
     Ok(backup)
 }
 
-/// What is kept of a file as it was, oldest first. Earlier releases kept it next to the file.
+/// Returns the existing backups of a file, oldest first. Earlier releases stored them next to the file.
 fn kept(path: &Path) -> impl Iterator<Item = PathBuf> {
     let own = state_backups(path).into_iter().flatten();
     numbered(path.to_owned()).chain(own).filter(|backup| backup.exists())
 }
 
-/// The places in the user's state directory for copies of a file, oldest first. Two files of one name have different
-/// places.
+/// Returns the possible backup paths in the user's state directory, oldest first. Files with the same name in different
+/// folders have different paths.
 fn state_backups(path: &Path) -> Option<impl Iterator<Item = PathBuf> + use<>> {
     let place = fs::canonicalize(path).or_else(|_| std::path::absolute(path)).ok()?;
     let digest = answerback::Digest::of_bytes(place.as_os_str().as_encoded_bytes()).to_string();
@@ -406,7 +404,7 @@ fn state_backups(path: &Path) -> Option<impl Iterator<Item = PathBuf> + use<>> {
     Some(numbered(folder.join(format!("{}-{name}", &digest[..12]))))
 }
 
-/// The names of copies of a file, oldest first.
+/// Returns the possible backup names of a file, oldest first.
 fn numbered(path: PathBuf) -> impl Iterator<Item = PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     (0..1000).map(move |number| {
@@ -438,7 +436,7 @@ mod tests {
         assert_eq!(wrapped("files", &mut server, "/bin/answerback"), ConfigChange::Done);
         assert_eq!(unwrapped(&mut server, "/opt/answerback"), ConfigChange::Done);
         assert_eq!(Value::Object(server), before);
-        // A program that was given another name knows itself.
+        // A renamed program recognizes its own path.
         let before = json!({"command": "files"});
         let mut server = before.as_object().cloned().unwrap();
         assert_eq!(wrapped("files", &mut server, "/bin/ab"), ConfigChange::Done);

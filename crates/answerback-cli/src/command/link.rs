@@ -1,4 +1,4 @@
-//! `answerback link`: a link into the console of a server that runs.
+//! `answerback link`: prints a launch link for the console of a running server.
 
 use std::fs;
 use std::io::Write as _;

@@ -205,7 +205,8 @@ fn write(arguments: &WriteArguments) -> anyhow::Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// The lock that is there already. One that cannot be read is not overwritten: what it locked could have changed.
+/// Reads the existing lock. An unreadable lock is an error, so that it is never overwritten: a locked prompt could have
+/// changed.
 fn present(path: &Path, limits: Limits) -> anyhow::Result<Option<(Vec<u8>, Lock)>> {
     match fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -224,7 +225,7 @@ fn present(path: &Path, limits: Limits) -> anyhow::Result<Option<(Vec<u8>, Lock)
     Ok(Some((input.bytes(limits)?, lock)))
 }
 
-/// What a new lock changes, by key.
+/// The changes of a new lock, by key.
 struct Changes<'l> {
     added: Vec<&'l String>,
     changed: Vec<&'l String>,
@@ -256,7 +257,7 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<Exit> {
     let mut report =
         LockReport::of(Contract::Manifest, Contract::Manifest.check(&manifest, profile));
     report.add(Contract::Lock, Contract::Lock.check(&lock, profile));
-    // What is well-formed is compared, with the manifest and with its file, whatever else is broken.
+    // The parts that are well-formed are compared, even if others are not.
     let found = compare_documents(&manifest, &lock);
     report.add(Contract::Lock, found.iter().map(Disagreement::of_lock).collect());
     let entries = Lock::entries(&lock);
@@ -270,7 +271,7 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<Exit> {
     report.verified(set, &path, prompts)
 }
 
-/// Findings, each with the document that it is about.
+/// The findings, each with the document that it belongs to.
 struct LockReport {
     findings: Vec<(Contract, ValidationError)>,
 }
@@ -286,7 +287,7 @@ impl LockReport {
         self.findings.extend(findings.into_iter().map(|finding| (contract, finding)));
     }
 
-    /// Says why nothing was written.
+    /// Prints the reason why nothing was written.
     fn refused(&self, set: &SetOptions, told: &str) -> anyhow::Result<Exit> {
         let out = &mut Leavable::new(anstream::AutoStream::auto(io::stdout().lock()));
         match set.format {
@@ -303,7 +304,7 @@ impl LockReport {
         Ok(Exit::NotGood)
     }
 
-    /// Says what came of comparing.
+    /// Prints the result of the comparison.
     fn verified(&self, set: &SetOptions, lock: &Path, prompts: usize) -> anyhow::Result<Exit> {
         let out = &mut Leavable::new(anstream::AutoStream::auto(io::stdout().lock()));
         let errors = self.findings.iter().filter(|(_, finding)| finding.is_error()).count();

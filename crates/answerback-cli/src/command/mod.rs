@@ -1,4 +1,4 @@
-//! One file a command: its arguments, its help, and what it does.
+//! The commands. Each file has the arguments, the help and the implementation of one.
 
 pub(crate) mod call;
 pub(crate) mod check;

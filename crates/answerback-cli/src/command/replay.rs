@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let config = arguments.configuration.read()?;
     let tools = InputSource::new(&arguments.tools);
     let catalogue = match Catalogue::read(&tools.document(limits)?.value) {
-        // Nothing in it looks like a tool of anybody's.
+        // Nothing in the document looks like a tool of any known format.
         Err(CatalogueError::Shape(error)) if error.place.is_root() => {
             bail!(
                 "{}: not a list of tools; write [{{\"name\": …, \"inputSchema\": {{…}}}}], or the list that a model is given",
@@ -104,7 +104,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let has_end = input.has_end();
     let ran = pipeline::run(&input.name(), log, limits.max_bytes, &replay, |done| {
         writer.write(done)?;
-        // What was found stays, but nothing is called good that was not seen.
+        // The exit code must not claim that unread calls are valid.
         if writer.output.is_left() && !has_end {
             bail!(NOBODY_READS);
         }
@@ -139,35 +139,34 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     Ok(writer.exit)
 }
 
-/// What a replay does with a piece of the log.
+/// Checks the pieces of a log.
 struct Replay<'r> {
     catalogue: &'r Catalogue,
     config: &'r ValidationConfig,
     limits: Limits,
     tracker: &'r RetryTracker,
-    /// Stands still: a log has no clock, so nothing that was counted expires, and a replay gives the
-    /// same answers each time.
+    /// A fixed time, because a log has no clock. So no retry state expires, and every replay gives the same results.
     now: Timestamp,
-    /// Counts instead of answering.
+    /// Collects a summary instead of printing results.
     summary: Option<Mutex<Summary>>,
     format: OutputFormat,
 }
 
-/// A line of the log: a call, or why it is none.
+/// A line of the log: a call, or the error in it.
 struct ReplayLine<'r> {
     number: usize,
     judged: Result<Judged<'r>, CallLineError>,
     outcome: Outcome,
 }
 
-/// What came of a piece.
+/// The result of one piece.
 #[derive(Default)]
 struct Done {
     text: String,
     notes: Vec<String>,
     exit: Option<Exit>,
     calls: u64,
-    /// How many of them could be held against something.
+    /// The number of calls that could be checked.
     judged: u64,
     bytes: u64,
 }
@@ -231,7 +230,7 @@ impl Replay<'_> {
             format!("warning: a part of the schema of {tool:?} is not checked as it is written: {problem}")
         }));
         let exit = if judged.is_valid() { Exit::Good } else { Exit::NotGood };
-        // A text that is no JSON is judged without any schema.
+        // Text that is not JSON is invalid under any schema.
         done.judged += u64::from(judged.unchecked.is_none() || exit == Exit::NotGood);
         done.exit = done.exit.max(Some(exit));
         if self.summary.is_some() {
@@ -239,25 +238,26 @@ impl Replay<'_> {
         }
         let answer = judged.answer(outcome);
         match self.format {
-            // Writing to memory does not fail.
+            // Writing to memory cannot fail.
             OutputFormat::Json => drop(push_line(&mut done.text, &answer)),
             OutputFormat::Text => push_text(&mut done.text, &answer),
         }
     }
 }
 
-/// What is said of a line that is no call. A reader's own line number is always 1 here: a line has one.
+/// Returns the message about a line that is not a call. The line number of the parse error is always 1 here, so it is
+/// left out.
 fn no_call(number: usize, error: &CallLineError) -> String {
     match error {
         CallLineError::Read(ReadError { kind, column, .. }) => {
             format!("error: line {number}, column {column}: {kind}")
         }
-        // It may name a member of the line.
+        // The error may contain a member of the line, so it is redacted.
         other => format!("error: line {number}: {}", secrets::redact(&other.to_string())),
     }
 }
 
-/// The same randomness each time for an escalation's id, and another for each line.
+/// Returns the same random bytes in every replay, and different ones for each line. An escalation's id needs them.
 fn random(number: usize, judged: &Judged<'_>) -> [u8; 10] {
     let mut random = [0; 10];
     if !judged.is_valid() {
@@ -267,7 +267,7 @@ fn random(number: usize, judged: &Judged<'_>) -> [u8; 10] {
     random
 }
 
-/// One line for people.
+/// Appends a result as one line for people.
 fn push_text(text: &mut String, answer: &Answer) {
     let mut line = format!(
         "{} {} {} {}/{}",
@@ -289,11 +289,11 @@ fn push_text(text: &mut String, answer: &Answer) {
     text.push('\n');
 }
 
-/// Writes what the workers have made.
+/// Writes the results of the workers.
 struct ReplayWriter {
     output: Leavable<io::StdoutLock<'static>>,
     progress: ProgressLine,
-    /// One tool's schema is complained of once, not once a call.
+    /// The notes that were printed, so that each is printed once and not for every call.
     told: BTreeSet<String>,
     calls: u64,
     judged: u64,
@@ -303,7 +303,7 @@ struct ReplayWriter {
 impl ReplayWriter {
     fn new(is_summary: bool) -> Self {
         let output = io::stdout().lock();
-        // Answers on a terminal are progress enough.
+        // Results on a terminal already show the progress.
         let progress = ProgressLine::new("calls").with_watched(is_summary || !output.is_terminal());
         let output = Leavable::new(output);
         Self { output, progress, told: BTreeSet::new(), calls: 0, judged: 0, exit: Exit::Good }

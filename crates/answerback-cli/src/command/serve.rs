@@ -37,15 +37,15 @@ use crate::runtime::{log, log_from, stop};
 use crate::tokens::{LAUNCHER, LAUNCHER_FILE, OWN, OWN_FILE, OWN_SCOPES, with_named};
 use crate::webhook::Webhook;
 
-/// Where clients are listened for when nobody says otherwise.
+/// The default port.
 pub(super) const PORT: u16 = 7311;
-/// On whose behalf people at a browser decide.
+/// The principal of people in a browser.
 const CONSOLE: &str = "console";
-/// The digests of open sessions.
+/// The file with the digests of open sessions.
 const SESSIONS_FILE: &str = "console.sessions";
-/// How far the webhook was told.
+/// The file with the webhook's position in the log.
 const WEBHOOK_FILE: &str = "console.webhook";
-/// How long work that is under way has when everybody was told that we end.
+/// The time for running work to finish after the server has stopped.
 const LAST_WORK: Duration = Duration::from_secs(1);
 
 /// Serve several MCP servers behind one endpoint, each call checked, answered and recorded
@@ -92,7 +92,7 @@ pub(crate) struct Arguments {
     log: LogOptions,
 }
 
-/// Names would have to be looked up, and could mean several addresses.
+/// Parses an address with a port. Host names are not supported, because one name could mean several addresses.
 fn address(text: &str) -> Result<SocketAddr, &'static str> {
     text.parse().map_err(|_| "expected an address with a port, such as 127.0.0.1:7311")
 }
@@ -102,11 +102,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         log(arguments.log)?;
         return serve(arguments);
     }
-    // In the demo calls go wrong on purpose.
+    // Calls in the demo fail on purpose, so their warnings are not logged.
     log_from(LevelFilter::ERROR, arguments.log)?;
     let demo = Demo::prepare()?;
     let options = GatewayOptions::within(demo.folder());
-    // A second demo, or a server that works, may have the usual port.
+    // Another demo or server may use the default port.
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     serve(&Arguments {
         listen: arguments.listen.or(Some(any)),
@@ -126,7 +126,7 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
     tell_missing(&backends);
     let listen = arguments.listen.or(settings.listen);
     let listen = listen.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, PORT).into());
-    // Before anything is made: who is refused leaves no record, key or token behind.
+    // This check comes first, so that a rejected start leaves no ledger, key or token behind.
     if !listen.ip().is_loopback() && !arguments.allow_remote {
         anyhow::bail!(
             "other machines can reach {listen}; listen on 127.0.0.1, or add --allow-remote and put a proxy with TLS in front"
@@ -141,11 +141,11 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
     let (tokens, token) = arguments.tokens(&token_file, configuration, &settings)?;
     let governance = governance(configuration)?;
     let metrics = Metrics::install()?;
-    // People search in the console; what they look for is indexed before they do.
+    // The console offers full-text search, so the index is kept up to date.
     let gateway = arguments.gateway.gateway(true)?;
     let recorder = gateway.recorder().cloned();
-    // A call crosses several tasks and computes little: waking other threads for it costs more than they do. Half of the
-    // cores carry messages, and the rest is for the record and the servers.
+    // A call passes through several tasks and needs little CPU time, so waking more threads costs more than it saves.
+    // Half of the cores forward messages; the rest is for the ledger and the servers.
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads((cores / 2).max(1))
@@ -210,7 +210,7 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
             say("demo     a short conversation is played through the gateway; Ctrl-C ends it and removes its folder");
             let (address, token) = (listener.address(), token.clone());
             let folder = arguments.gateway.location.folder()?;
-            // It ends with the process: nothing waits for it.
+            // The thread ends with the process.
             std::thread::spawn(move || demo::play(address, token.text(), &folder));
         }
         let server = opened.as_ref().map(|(_, server, _)| server);
@@ -219,7 +219,7 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
             let mut asked = ReloadRequest::new();
             loop {
                 asked.again().await;
-                // The terminal was closed: nobody asks for anything any more.
+                // The terminal was closed, so this hang-up is not a request to reload.
                 if was_at_terminal && !std::io::stderr().is_terminal() {
                     return;
                 }
@@ -248,7 +248,7 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
         drop(said);
         service.stop().await.context("the end could not be recorded")
     });
-    // A call that is being judged cannot be ended, and must not hold us up. What it would write is not written any more.
+    // A running check cannot be aborted, so the runtime does not wait for it. Its writes are discarded.
     runtime.shutdown_timeout(LAST_WORK);
     if let Some(recorder) = recorder {
         recorder.store().close();
@@ -256,8 +256,8 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
     ended.map(|()| Exit::Good)
 }
 
-/// Takes the configuration over as it is now. Who is served already goes on as before; where to listen, and where to
-/// record, stays.
+/// Applies the configuration as it is now. Connected clients keep their settings. The listening address and the ledger
+/// do not change.
 async fn reload(
     arguments: &Arguments,
     token_file: &Path,
@@ -286,7 +286,7 @@ async fn reload(
 }
 
 impl Arguments {
-    /// The console on a record, with what it shows of the gateway, and its sessions.
+    /// Creates the console for a store, with its host and its sessions.
     fn console(
         &self,
         store: &Store,
@@ -313,7 +313,7 @@ impl Arguments {
         Ok((console, server, sessions))
     }
 
-    /// Who may do what. Who can read the launcher's file makes links into the console.
+    /// Builds the token table. A user who can read the launcher's token file may create links to the console.
     fn tokens(
         &self,
         file: &Path,
@@ -331,12 +331,12 @@ impl Arguments {
     }
 }
 
-/// Where a person finds the console. From other machines it is behind a proxy whose name we do not know.
+/// Returns the console's URL. For a public address it is unknown, because the console is behind a proxy.
 fn console_of(address: SocketAddr) -> Option<String> {
     address.ip().is_loopback().then(|| format!("http://{address}"))
 }
 
-/// What governed replies are verified against.
+/// Reads the manifest and lock for verifying governed responses.
 pub(super) fn governance(configuration: &Configuration) -> anyhow::Result<ConfiguredGovernance> {
     let governance = &configuration.config.governance;
     let (Some(manifest), Some(lock)) = (&governance.manifest, &governance.lock) else {
@@ -347,13 +347,14 @@ pub(super) fn governance(configuration: &Configuration) -> anyhow::Result<Config
     Ok(ConfiguredGovernance { files: Some(files), in_force: in_force.map(Arc::new) })
 }
 
-/// A link for the person who started the server: to a terminal only, since who has it can decide.
+/// Prints a launch link for the person who started the server. It is printed to a terminal only, because its bearer can
+/// decide.
 fn greet_person(
     listener: &Listener,
     sessions: &Sessions,
     arguments: &Arguments,
 ) -> anyhow::Result<()> {
-    // A demo has nothing to protect.
+    // A demo has no real data to protect.
     if arguments.demo || std::io::stderr().is_terminal() {
         let token = sessions.launch()?;
         say(&format!("console  http://{}/#t={}", listener.address(), token.text()));
@@ -365,7 +366,7 @@ fn greet_person(
     Ok(())
 }
 
-/// When somebody asks for the configuration to be read again: a hang-up, as is the custom.
+/// Waits for requests to reload the configuration, which are sent as SIGHUP.
 struct ReloadRequest {
     #[cfg(unix)]
     hang_up: Option<tokio::signal::unix::Signal>,
@@ -390,7 +391,7 @@ impl ReloadRequest {
     }
 }
 
-/// Who is served and what lies behind, by the configuration.
+/// Reads the tokens and servers of the configuration.
 fn settings(configuration: &Configuration) -> anyhow::Result<ServiceSettings> {
     let (settings, warnings) = configuration.service()?;
     for warning in warnings {
@@ -399,8 +400,7 @@ fn settings(configuration: &Configuration) -> anyhow::Result<ServiceSettings> {
     Ok(settings)
 }
 
-/// Tells of servers whose program is missing: otherwise their first client is the one who hears of it. They keep nobody
-/// from the others.
+/// Warns about servers whose program is missing, before a client runs into it. The other servers still start.
 fn tell_missing(backends: &[Backend]) {
     for backend in backends {
         if let Some(program) = backend.missing() {
@@ -413,7 +413,7 @@ fn tell_missing(backends: &[Backend]) {
     }
 }
 
-/// The servers of the configuration; our own tools, where there are none.
+/// Returns the configured servers, or our own tools if there are none.
 pub(super) fn backends(
     configuration: &Configuration,
     settings: &ServiceSettings,
@@ -446,8 +446,7 @@ pub(super) fn backends(
     backends.into_iter().map(with_pins).collect()
 }
 
-/// Whether the servers of the configuration can be served, as far as it alone tells: secrets, programs and the servers
-/// themselves may still come.
+/// Checks the server settings without secrets, programs and connections, which may become available later.
 pub(super) fn check_servers(settings: &ServiceSettings) -> anyhow::Result<()> {
     for server in &settings.servers {
         if let Listed::Url { url, headers } = &server.listed {
@@ -457,12 +456,12 @@ pub(super) fn check_servers(settings: &ServiceSettings) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where a server stands in the configuration.
+/// Returns the path of the server's settings in the configuration.
 fn name_of(server: &ServerSettings) -> String {
     format!("gateway.upstreams.{}", server.name)
 }
 
-/// A server behind a URL, with headers whose values are found by what is said of them.
+/// Creates a remote server with headers whose secrets `value` resolves.
 fn remote(
     url: &str,
     headers: &BTreeMap<String, Secret>,
@@ -500,7 +499,7 @@ fn place(configuration: &Configuration, server: &ServerSettings) -> anyhow::Resu
     }
 }
 
-/// What a secret of the configuration is.
+/// Resolves a secret of the configuration.
 fn secret(configuration: &Configuration, secret: &Secret) -> anyhow::Result<String> {
     let text = match secret {
         Secret::Variable(name) => {
@@ -523,7 +522,7 @@ fn health(service: &Arc<Service>) -> Health {
         .with_part("upstreams", move || upstreams.is_up())
 }
 
-/// What a newcomer needs. The token is shown to a person only, and not to a file that keeps what is said.
+/// Prints how to connect. The token is printed to a terminal only, because a log file would keep it.
 fn greet(
     listener: &Listener,
     service: &Service,
@@ -551,11 +550,11 @@ fn greet(
     }
 }
 
-/// A command about the record of this server.
+/// Returns a command for this server's ledger.
 fn command(arguments: &Arguments, words: &str) -> String {
     match arguments.gateway.location.option_anywhere() {
         Some(option) => format!("answerback {words}{option}"),
-        // A database's URL may hold a password.
+        // A database's URL may contain a password.
         None => format!("answerback {words}, with the same --store or --config"),
     }
 }

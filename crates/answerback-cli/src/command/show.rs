@@ -107,7 +107,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// Draws one document of ours as this terminal can show it.
+/// Draws a document on this terminal.
 pub(crate) fn draw(contract: Contract, document: &Value) -> anyhow::Result<()> {
     let output = std::io::stdout();
     let choice = AutoStream::choice(&output);
@@ -117,7 +117,7 @@ pub(crate) fn draw(contract: Contract, document: &Value) -> anyhow::Result<()> {
     output.write_all(text.as_bytes()).context("cannot write")
 }
 
-/// The terminal's columns, else 80.
+/// Returns the terminal's width, or 80.
 fn terminal_width() -> usize {
     terminal::columns().unwrap_or(80)
 }
@@ -131,7 +131,7 @@ impl Arguments {
         }
     }
 
-    /// One document as text.
+    /// Formats one document as text.
     fn shown(&self, input: &InputSource, sheet: Sheet, in_colour: bool) -> anyhow::Result<String> {
         let document = input.document(self.limits.limits())?;
         if self.format == OutputFormat::Json {
@@ -150,7 +150,7 @@ impl Arguments {
     }
 }
 
-/// Says on standard error that the document breaks its contract, when it does.
+/// Reports on standard error if the document breaks its contract.
 fn tell_findings(input: &InputSource, contract: Contract, document: &Document) {
     let found = contract.check(&document.value, Profile::Strict);
     let all = || document.findings.iter().chain(&found);

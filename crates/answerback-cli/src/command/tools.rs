@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let root = match &arguments.root {
         Some(folder) if !folder.is_dir() => bail!("{} is not a folder", folder.display()),
-        // The working directory may change under us; the folder that was meant does not.
+        // The working directory may change later, so the path is resolved now.
         Some(folder) => Root::At(folder.canonicalize().context("cannot open the folder")?),
         None => Root::Above(env::current_dir().context("cannot tell the working directory")?),
     };

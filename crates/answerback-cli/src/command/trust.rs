@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         return Ok(if was_there { Exit::Good } else { Exit::NotGood });
     }
     let content = ConfigurationFile::read(file)?;
-    // What cannot be read would be an error of every command from now on.
+    // An invalid configuration that is trusted would make every command fail.
     let configuration = content.trusted()?;
     let (settings, warnings) = configuration.as_served(&content.path().display().to_string())?;
     check_scopes(&settings)?;
@@ -89,14 +89,14 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// What the file is allowed to do, in words.
+/// Describes everything that trusting the file allows.
 fn grants(configuration: &Configuration, wants: &[&str]) -> anyhow::Result<Vec<String>> {
     let config = &configuration.config;
     let shown = |path: &str| configuration.path(path).display().to_string();
     let mut grants = Vec::new();
     let mut grant = |text: String| grants.push(text);
     match &config.store {
-        // A URL can hold a password; its place is said where it is used.
+        // The URL may contain a password, so it is not printed.
         Some(StoreConfig::Url(_)) => grant("keep everything in the database of its URL".to_owned()),
         Some(StoreConfig::UrlVariable(name)) => {
             grant(format!("keep everything in the database that ${name} names"));

@@ -50,7 +50,7 @@ enum What {
     Password,
 }
 
-/// No password is longer; what is longer is not read.
+/// The longest password. Longer input is rejected.
 const LONGEST_PASSWORD: u64 = 64 << 10;
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
@@ -84,7 +84,7 @@ fn print(answer: &EnrichedResponse, format: Option<OutputFormat>) -> anyhow::Res
     Ok(())
 }
 
-/// The password: standard input without the line end that a shell adds.
+/// Reads the password from standard input, without the line end that a shell adds.
 fn password() -> anyhow::Result<String> {
     let mut input = io::stdin().lock();
     if io::stdin().is_terminal() {

@@ -1,4 +1,4 @@
-//! `answerback warden`: what `wrap` and `serve` start beside their servers, to end them if the gateway is killed.
+//! `answerback warden`: a process that `wrap` and `serve` start to end their servers if the gateway is killed.
 
 use std::sync::OnceLock;
 
@@ -7,10 +7,10 @@ use answerback_mcp::link::{Warden, attend};
 use crate::exit::Exit;
 use crate::output::say;
 
-/// What the command is called.
+/// The name of the command.
 const NAME: &str = "warden";
 
-/// Whether this process is to be one.
+/// True if this process was started as the warden.
 pub(crate) fn is_asked_for() -> bool {
     let mut arguments = std::env::args_os().skip(1);
     arguments.next().is_some_and(|word| word == NAME) && arguments.next().is_none()
@@ -22,7 +22,7 @@ pub(crate) fn run() -> Exit {
     Exit::Good
 }
 
-/// Takes a name by which it is told from the gateway: whoever kills everything that is called like us means the gateway.
+/// Sets the process name, so that killing all processes named `answerback` does not kill the warden.
 #[cfg(target_os = "linux")]
 fn be_named() {
     let gateway = rustix::process::getppid().map_or(0, |id| id.as_raw_nonzero().get());
@@ -34,7 +34,7 @@ fn be_named() {
 #[cfg(not(target_os = "linux"))]
 fn be_named() {}
 
-/// The one warden of this process, whatever is read again.
+/// Returns the only warden of this process, which is kept when the configuration is reloaded.
 pub(super) fn warden() -> Option<Warden> {
     static WARDEN: OnceLock<Option<Warden>> = OnceLock::new();
     let of_ourselves = || match std::env::current_exe() {

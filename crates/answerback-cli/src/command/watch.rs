@@ -1,4 +1,4 @@
-//! `answerback watch`: a live stream on the terminal.
+//! `answerback watch`: follows a live stream on the terminal.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -16,13 +16,13 @@ use crate::options::{OutputFormat, number};
 use crate::output::{Leavable, push_line, sanitise, say};
 use crate::plural::noun;
 
-/// How often the store is looked at.
+/// The interval between two polls of the store.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// How many events are read at a time.
+/// The number of events that are read at a time.
 const PAGE: usize = 500;
-/// How many streams are listed.
+/// The largest number of streams in the list.
 const MOST: usize = 50;
-/// How much of an event a line shows.
+/// The longest text of an event in a line, in characters.
 const LONGEST: usize = 200;
 
 /// Watch what an agent publishes to a live stream, until the stream ends
@@ -140,7 +140,7 @@ fn list(store: &Store, format: OutputFormat) -> anyhow::Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// An event in a line: when, what, and the most telling of its content.
+/// Formats an event in one line: time, kind, and the most important part of its content.
 fn told(event: &EventDocument) -> String {
     let time = event.time.get(11..19).unwrap_or_default();
     let body = event.body.as_ref().unwrap_or(&Value::Null);

@@ -1,4 +1,4 @@
-//! `answerback wrap`: a drop-in in front of a stdio MCP server.
+//! `answerback wrap`: runs a stdio MCP server behind the gateway.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -18,7 +18,7 @@ use crate::output::say;
 use crate::runtime::{log, stop};
 use crate::server_identity::ServerIdentity;
 
-/// On whose behalf a client on standard input calls.
+/// The principal of a client on standard input.
 const PRINCIPAL: &str = "local";
 
 /// Put Answerback in front of an MCP server that speaks on standard input and output
@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let prepared = log(arguments.log).and_then(|()| prepare(arguments));
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        // One client, and most of the time nothing to do: a second thread would only be woken to find that out.
+        // There is one client and little work, so a second thread would only be woken for nothing.
         .worker_threads(1)
         .enable_all()
         .build()
@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     }
 }
 
-/// All that is needed to serve the client.
+/// Everything that serving the client requires.
 struct Prepared {
     gateway: Gateway,
     client: Client,
@@ -91,7 +91,7 @@ fn prepare(arguments: &Arguments) -> anyhow::Result<Prepared> {
         }
     };
     let program = Program::new(program, rest.to_vec());
-    // A typing error must not leave a ledger and a key behind.
+    // A typo in the command must not leave a ledger and a key behind.
     if !program.is_there() {
         let program = program.path().to_string_lossy();
         return Err(CannotStart(format!(
@@ -114,8 +114,8 @@ fn prepare(arguments: &Arguments) -> anyhow::Result<Prepared> {
     Ok(Prepared { gateway, client, wrapped, is_supervised })
 }
 
-/// The server's program cannot be started. The client is told which one; what is wrong otherwise may say more of this
-/// machine than a model should know.
+/// The error for a program that cannot be started. The client sees this one. Other errors may contain more about this
+/// machine than a model should see.
 #[derive(Debug)]
 struct CannotStart(String);
 
@@ -127,8 +127,8 @@ impl fmt::Display for CannotStart {
 
 impl std::error::Error for CannotStart {}
 
-/// Answers what a client asks with the reason why it is not served. Otherwise it would only see us end, and most clients
-/// show the user nothing of standard error.
+/// Answers the client's requests with the reason for the failure. Otherwise the client would only see the process exit,
+/// and most clients do not show standard error.
 fn refuse(error: &anyhow::Error, runtime: Runtime) {
     if !std::io::stdin().is_terminal() {
         let reason = match error.downcast_ref::<CannotStart>() {
@@ -137,7 +137,7 @@ fn refuse(error: &anyhow::Error, runtime: Runtime) {
         };
         runtime.block_on(refuse_requests(tokio::io::stdin(), tokio::io::stdout(), reason));
     }
-    // A read of standard input that is under way cannot be ended.
+    // A pending read of standard input cannot be aborted.
     runtime.shutdown_background();
 }
 
@@ -154,10 +154,10 @@ fn serve(prepared: Prepared, runtime: Runtime) -> anyhow::Result<Exit> {
     let stopped = stop();
     drop(context);
     let ended = runtime.block_on(wrap(Arc::new(gateway), client, wrapped, input, output, stopped));
-    // Neither a read of standard input that is under way nor a call that is being judged can be ended, and they must not
-    // hold us up. What such a call would write is not written any more.
+    // A pending read of standard input and a running check cannot be aborted, so the runtime does not wait for them.
+    // Writes of such a check are discarded.
     if is_supervised {
-        // A server that still runs has time to end: dropping the runtime would kill it, and its supervisor does not.
+        // Dropping the runtime would kill a server that is still shutting down. The supervisor gives it time.
         std::mem::forget(runtime);
     } else {
         runtime.shutdown_background();

@@ -1,4 +1,4 @@
-//! `answerback serve --demo`: a folder of its own, and a short conversation that is played through the real server.
+//! `answerback serve --demo`: creates a temporary folder and plays a short conversation through the real server.
 
 mod play;
 
@@ -13,7 +13,7 @@ pub(crate) use play::play;
 
 use answerback_record::system::random;
 
-/// The agent that answers for results in the demo.
+/// The agent that attests results in the demo.
 pub(crate) const AGENT: &str = "domain-01-harbour";
 
 const PROMPTS: [(&str, &str); 2] = [
@@ -31,13 +31,13 @@ const PROMPTS: [(&str, &str); 2] = [
 const ARRIVALS: &str =
     "port,ships,status\nHamburg,40,on time\nRotterdam,50,late\nAntwerp,60,on time\n";
 
-/// A folder that lasts as long as the demo.
+/// A folder that is removed after the demo.
 pub(crate) struct Demo {
     folder: PathBuf,
 }
 
 impl Demo {
-    /// Makes the folder with a configuration, a manifest, its lock and a file.
+    /// Creates the folder with a configuration, a manifest, its lock and a data file.
     pub(crate) fn prepare() -> anyhow::Result<Self> {
         let name = format!("answerback-demo-{:016x}", u64::from_le_bytes(random()?));
         let demo = Self { folder: std::env::temp_dir().join(name) };
@@ -77,7 +77,7 @@ impl Demo {
 
 impl Drop for Demo {
     fn drop(&mut self) {
-        // What remains is a folder among temporary ones.
+        // If this fails, only a temporary folder is left.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
@@ -106,7 +106,7 @@ fn manifest() -> serde_json::Value {
     })
 }
 
-/// The configuration that a newcomer could have written. JSON is YAML, too.
+/// Returns a configuration such as a new user could write. JSON is valid YAML.
 fn configuration(folder: &Path) -> anyhow::Result<String> {
     let program = std::env::current_exe().context("our own program cannot be found")?;
     let configuration = json!({

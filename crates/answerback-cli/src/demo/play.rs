@@ -1,4 +1,4 @@
-//! The conversation: an agent that calls tools, answers, asks and waits, over the same HTTP as any other.
+//! The demo's conversation: an agent that calls tools, replies, asks and waits, over HTTP like any other client.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -15,14 +15,14 @@ use super::AGENT;
 use crate::output::say;
 use answerback_record::system::{now, random};
 
-/// How long the live stream takes.
+/// The number of steps of the live stream.
 const STEPS: u32 = 24;
-/// Between its steps.
+/// The pause between two steps.
 const STEP: Duration = Duration::from_millis(1500);
-/// How often the agent looks for a decision before it gives up.
+/// The number of requests for a decision before the agent gives up.
 const PATIENCE: u32 = 120;
 
-/// Plays the demo to its end, or until the server is gone. What fails is told, and ends the demo alone.
+/// Plays the demo until its end or until the server stops. An error is reported and ends only the demo.
 pub(crate) fn play(address: SocketAddr, token: &str, folder: &Path) {
     let (token, folder) = (token.to_owned(), folder.to_owned());
     let agent = DemoAgent { address, token, folder, session: None, number: 0 };
@@ -34,7 +34,7 @@ pub(crate) fn play(address: SocketAddr, token: &str, folder: &Path) {
 struct DemoAgent {
     address: SocketAddr,
     token: String,
-    /// Where manifest and lock are.
+    /// The folder of manifest and lock.
     folder: PathBuf,
     session: Option<String>,
     number: u32,
@@ -69,7 +69,7 @@ impl DemoAgent {
         Ok(serde_json::from_str(&text)?)
     }
 
-    /// A message to the gateway, and the answer to it.
+    /// Sends a message to the gateway and returns the response.
     fn mcp(&mut self, method: &str, params: Value) -> anyhow::Result<Value> {
         let mut message = json!({"jsonrpc": "2.0", "method": method, "params": params});
         if !method.starts_with("notifications/") {
@@ -88,7 +88,7 @@ impl DemoAgent {
             self.session = session.to_str().ok().map(ToOwned::to_owned);
         }
         let text = answer.body_mut().read_to_string()?;
-        // One answer comes as JSON, or as the last event of a stream.
+        // The response is JSON, or the last event of a stream.
         let data = text.lines().rev().find_map(|line| line.strip_prefix("data: "));
         Ok(serde_json::from_str(data.unwrap_or(&text)).unwrap_or_default())
     }
@@ -110,9 +110,9 @@ impl DemoAgent {
         Ok(answer)
     }
 
-    /// Calls that pass, one that fails and is corrected, and one that fails until a person is asked.
+    /// Makes valid calls, a call that fails and is corrected, and one that fails until it is escalated.
     fn call_tools(&mut self) -> anyhow::Result<()> {
-        // Ranges of days lie ahead.
+        // The date ranges must be in the future.
         let day = |days| now().plus_days(days).to_utc_seconds();
         self.call("validate_email", json!({"email": "harbour.master@example.org"}))?;
         self.call("solution_info", json!({}))?;
@@ -125,11 +125,11 @@ impl DemoAgent {
         Ok(())
     }
 
-    /// Replies with artifacts of every kind.
+    /// Submits replies with artifacts of every kind.
     fn answer(&self) -> anyhow::Result<()> {
         let examples: Vec<Value> = serde_json::from_str(answerback_console::EXAMPLES)?;
         for example in &examples {
-            // What asks a person comes later.
+            // The examples that open cases are submitted later.
             let asks = matches!(example["name"].as_str(), Some("mission_draft" | "clarification"));
             if !asks {
                 self.post("/api/replies", &example["document"])?;
@@ -138,7 +138,7 @@ impl DemoAgent {
         Ok(())
     }
 
-    /// The agent is asked for what is not its own, and says so under its locked identity.
+    /// Submits a governed refusal of a question outside the agent's scope.
     fn refuse(&self) -> anyhow::Result<()> {
         let read = |name: &str| -> anyhow::Result<Value> {
             Ok(serde_json::from_str(&fs::read_to_string(self.folder.join(name))?)?)
@@ -153,7 +153,7 @@ impl DemoAgent {
         Ok(())
     }
 
-    /// A document that somebody changed on its way.
+    /// Submits a tampered document, which must be rejected.
     fn be_caught(&self) -> anyhow::Result<()> {
         let replies = self.get("/api/replies?kind=response&limit=200")?;
         let mut governed = replies["replies"].as_array().into_iter().flatten();
@@ -166,13 +166,13 @@ impl DemoAgent {
         document["response_id"] = fresh()?.into();
         document["request_context"]["request_id"] = fresh()?.into();
         document["timestamp"] = now().to_offset_micros().into();
-        // The prompt that it claims to speak under is another than the locked one.
+        // The claimed prompt hash differs from the locked one.
         document["agent"]["prompt_hash"] = "0".repeat(64).into();
         self.post("/api/replies?as=governed", &document)?;
         Ok(())
     }
 
-    /// A question and a proposal; the case of the proposal is waited for.
+    /// Submits a question and a proposal. Returns the case of the proposal.
     fn ask_person(&self) -> anyhow::Result<String> {
         let examples: Vec<Value> = serde_json::from_str(answerback_console::EXAMPLES)?;
         let mut case = String::new();
@@ -185,7 +185,7 @@ impl DemoAgent {
         Ok(case)
     }
 
-    /// Work that is watched while it goes on.
+    /// Publishes a live stream.
     fn work_live(&self) -> anyhow::Result<()> {
         let stream = "/api/streams/berth-watch";
         let start = now().to_offset_micros();
@@ -217,7 +217,7 @@ impl DemoAgent {
         Ok(())
     }
 
-    /// Waits for the person, and says that the decision has arrived.
+    /// Waits for the decision and acknowledges it.
     fn wait_for(&self, case: &str) -> anyhow::Result<()> {
         for _ in 0..PATIENCE {
             let decided = self.get(&format!("/api/cases/{case}/decision?wait=30"))?;

@@ -1,4 +1,4 @@
-//! One artifact of a UI envelope, whatever its kind and however broken.
+//! Draws one artifact of a UI envelope, of any kind, even if it is invalid.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ use crate::plural::{grouped, noun};
 /// The members of an artifact.
 const KNOWN: [&str; 4] = ["artifact_type", "title", "content", "metadata"];
 
-/// Draws an artifact under its heading. What its kind does not tell how to draw is drawn as a tree.
+/// Draws an artifact under its heading. Parts that its kind does not define are drawn as a tree.
 pub(crate) fn artifact(sheet: Sheet, artifact: &Value) -> Vec<Line> {
     let Some(members) = artifact.as_object() else {
         let mut lines = vec![sheet.heading("(not an artifact)", "")];
@@ -80,7 +80,7 @@ pub(crate) fn artifact(sheet: Sheet, artifact: &Value) -> Vec<Line> {
         }
     }
     let metadata = match members.get("metadata") {
-        // The card of a draft says this already.
+        // The card of a draft shows this member already.
         Some(Value::Object(all)) if kind == "mission_draft" => {
             Value::Object(rest(all, &["awaiting_approval"]))
         }
@@ -95,7 +95,7 @@ pub(crate) fn artifact(sheet: Sheet, artifact: &Value) -> Vec<Line> {
     lines
 }
 
-/// Members that the contract does not know are not hidden.
+/// Draws the members that the contract does not define, so that nothing is hidden.
 pub(crate) fn others_of(sheet: Sheet, others: Map<String, Value>) -> Vec<Line> {
     if others.is_empty() {
         return Vec::new();
@@ -105,7 +105,7 @@ pub(crate) fn others_of(sheet: Sheet, others: Map<String, Value>) -> Vec<Line> {
     lines
 }
 
-/// Why an artifact is drawn as a tree, where that is not its nature.
+/// Returns the reason why an artifact of this type is drawn as a tree. Returns `None` if a tree is its normal form.
 fn why_a_tree(name: &str, content: &Value) -> Option<String> {
     let needed = match name {
         "json_data" => return content.is_null().then(|| "no content".to_owned()),
@@ -123,7 +123,7 @@ fn why_a_tree(name: &str, content: &Value) -> Option<String> {
     Some(format!("cannot be drawn as {name}: it needs {needed}"))
 }
 
-/// A file's path, type and size. It is named, never opened.
+/// Draws a file's path, type and size. The file itself is never opened.
 fn file(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec<Line>> {
     let path = content.get("file_path").and_then(Value::as_str)?;
     let mut lines =
@@ -143,11 +143,11 @@ fn file(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec<Line>> {
     Some(lines)
 }
 
-/// `2.0 KiB (2,048 bytes)`.
+/// Formats a file's size: `2.0 KiB (2,048 bytes)`.
 fn file_size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let mut unit = None;
-    // In tenths, so that no digit is lost to rounding on the way.
+    // The number is in tenths, so that rounding at each unit keeps the displayed digit.
     let mut tenths = u128::from(bytes) * 10;
     for name in UNITS {
         if tenths < 10_240 {
@@ -160,7 +160,7 @@ fn file_size(bytes: u64) -> String {
     unit.map_or(whole.clone(), |unit| format!("{}.{} {unit} ({whole})", tenths / 10, tenths % 10))
 }
 
-/// The signals of a batch: its content, or a list in it.
+/// Draws the signals of a batch. They are its content, or a list in it.
 fn batch(sheet: Sheet, content: &Value) -> (String, &'static [&'static str], Option<Vec<Line>>) {
     let all = match content {
         Value::Array(all) => all.as_slice(),

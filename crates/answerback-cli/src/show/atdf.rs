@@ -1,4 +1,4 @@
-//! An ATDF response: a result, or an error that tells what was expected and how to mend it.
+//! Draws an ATDF response: a result, or an error with what was expected and how to fix it.
 
 use serde_json::{Map, Value};
 
@@ -52,7 +52,7 @@ pub(crate) fn draw(sheet: Sheet, response: &Map<String, Value>) -> Vec<Line> {
     lines
 }
 
-/// The details of an error as a card.
+/// Draws the details of an error as a card.
 fn error(sheet: Sheet, code: &str, details: &Map<String, Value>) -> Vec<Line> {
     let inner = sheet.in_card();
     let empty = Map::new();
@@ -117,19 +117,19 @@ fn heading(sheet: Sheet, body: &mut Vec<Line>, name: &str) {
     body.push(sheet.span(name, HEADING).into());
 }
 
-/// A part that may be anything, under its name.
+/// Draws a part of any shape under its name.
 fn part(sheet: Sheet, body: &mut Vec<Line>, name: &str, value: Option<&Value>) {
     let Some(value) = value.filter(|value| !value.is_null()) else { return };
     heading(sheet, body, name);
     body.extend(tree(sheet, value));
 }
 
-/// Whether there is one result for each condition, and so no doubt which belongs to which.
+/// True if there is one result per condition, so each result can be matched with its condition.
 fn is_paired(conditions: &[Value], results: &Map<String, Value>) -> bool {
     conditions.len() == results.len()
 }
 
-/// Conditions, each with the result and the name of its check where they are paired.
+/// Draws the conditions, each with its result and the name of its check if they can be matched.
 fn conditions(sheet: Sheet, conditions: &[Value], results: &Map<String, Value>) -> Vec<Line> {
     let is_paired = is_paired(conditions, results);
     let mut checks = results.iter();
@@ -140,7 +140,7 @@ fn conditions(sheet: Sheet, conditions: &[Value], results: &Map<String, Value>) 
             Some((name, result)) => {
                 let mut lines = verdict(sheet, result, &condition);
                 let name = sheet.dim(format!("  {}", beginning(name, 60).0));
-                // Beside the condition when it fits: the name is what a program looks for.
+                // The name goes on the same line if it fits, because programs use it.
                 if let Some(last) = lines.last_mut()
                     && last.width() + name.width() <= sheet.prose().width
                 {
@@ -157,7 +157,7 @@ fn conditions(sheet: Sheet, conditions: &[Value], results: &Map<String, Value>) 
     lines
 }
 
-/// A check and how it went; a result in words is added to it.
+/// Draws a check and its result. A result in words is appended.
 fn verdict(sheet: Sheet, result: &Value, text: &str) -> Vec<Line> {
     let (tone, words) = match result {
         Value::Bool(true) => (Tone::Good, String::new()),
@@ -193,7 +193,7 @@ fn constraints(sheet: Sheet, body: &mut Vec<Line>, constraints: Option<&Value>) 
     }
 }
 
-/// Valid examples with ✔, invalid ones with ✘ and their reason; other shapes as they are.
+/// Draws valid examples with ✔, and invalid ones with ✘ and their reason. Other shapes are drawn as trees.
 fn examples(sheet: Sheet, body: &mut Vec<Line>, examples: Option<&Value>) {
     let Some(examples) = examples.filter(|examples| !is_blank(examples)) else { return };
     body.push(sheet.dim("examples").into());

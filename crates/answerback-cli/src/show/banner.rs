@@ -1,4 +1,4 @@
-//! The head of a document: what it says, and how it stands, behind a coloured bar.
+//! Draws the banner of a document: its summary and status, next to a colored bar.
 
 use anstyle::Style;
 
@@ -7,7 +7,7 @@ use super::span::Line;
 use super::style::{DIM, STRONG, Tone};
 use super::width::beginning;
 
-/// The characters of a summary that stand in the banner.
+/// The longest summary in the banner, in characters.
 const MOST: usize = 2_000;
 
 #[derive(Debug)]
@@ -24,13 +24,13 @@ impl Banner {
         Self { summary: format!("{shown}{end}"), words: Vec::new(), about: Vec::new() }
     }
 
-    /// A word that says how it stands; the first one gives the bar its colour.
+    /// Adds a status word. The first one sets the bar's color.
     pub(crate) fn word(mut self, word: impl AsRef<str>) -> Self {
         self.words.push(beginning(word.as_ref(), 40).0.to_owned());
         self
     }
 
-    /// A word that only informs.
+    /// Adds a word for information only.
     pub(crate) fn about(mut self, about: impl AsRef<str>) -> Self {
         self.about.push(beginning(about.as_ref(), 120).0.to_owned());
         self

@@ -1,11 +1,11 @@
-//! Values on one line, and members of objects that may be anything.
+//! Formats values on one line, and reads members of objects of any shape.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-/// A value on one line of about `most` characters: a text as it is, the rest as JSON.
+/// Formats a value on one line of about `most` characters: a string as it is, anything else as JSON.
 pub(crate) fn brief(value: &Value, most: usize) -> String {
     match value {
         Value::String(text) => {
@@ -17,8 +17,8 @@ pub(crate) fn brief(value: &Value, most: usize) -> String {
     }
 }
 
-/// A value as JSON on one line of about `most` characters. It looks at no more of the value than
-/// it shows: a document may hold a hundred thousand nodes where we have room for ten.
+/// Formats a value as JSON on one line of about `most` characters. It stops once the line is full, because a document
+/// may have a hundred thousand nodes.
 pub(crate) fn json(value: &Value, most: usize) -> String {
     let mut shown = String::new();
     push(&mut shown, value, most);
@@ -80,8 +80,7 @@ fn push_bounded(shown: &mut String, text: &str, most: usize) {
     }
 }
 
-/// A member that says something, as text. Where the contract wants a text and something else
-/// stands there, that is shown.
+/// Returns a member as text, unless it is blank. A value of another type is formatted as JSON.
 pub(crate) fn text<'d>(members: &'d Map<String, Value>, name: &str) -> Option<Cow<'d, str>> {
     match members.get(name)? {
         Value::String(text) if text.trim().is_empty() => None,
@@ -91,12 +90,12 @@ pub(crate) fn text<'d>(members: &'d Map<String, Value>, name: &str) -> Option<Co
     }
 }
 
-/// A member as a list: what is there, or nothing.
+/// Returns a member as a list. It is empty if the member is missing or of another type.
 pub(crate) fn list<'d>(members: &'d Map<String, Value>, name: &str) -> &'d [Value] {
     members.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// The members that are not among the known ones and say something.
+/// Returns the members that are neither known nor blank.
 pub(crate) fn rest(members: &Map<String, Value>, known: &[&str]) -> Map<String, Value> {
     members
         .iter()
@@ -105,7 +104,7 @@ pub(crate) fn rest(members: &Map<String, Value>, known: &[&str]) -> Map<String, 
         .collect()
 }
 
-/// Whether a value says nothing: null, an empty text, list or object.
+/// True for null and for an empty string, list or object.
 pub(crate) fn is_blank(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -116,7 +115,7 @@ pub(crate) fn is_blank(value: &Value) -> bool {
     }
 }
 
-/// What kind of value it is, in words.
+/// Names the type of a value.
 pub(crate) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

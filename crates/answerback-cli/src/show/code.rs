@@ -1,8 +1,7 @@
-//! Source code with line numbers and colours.
+//! Draws source code with line numbers and colors.
 //!
-//! The highlighter knows comments, texts, numbers and keywords of a language and nothing of its
-//! grammar: that is what an eye looks for, it is one pass over the text, and wrong input cannot
-//! lead it astray for more than a line or a comment.
+//! The highlighter knows only the comments, strings, numbers and keywords of a language, not its grammar. It needs a
+//! single pass, and invalid code can confuse it for at most a line or a comment.
 
 use anstyle::Style;
 use serde_json::{Map, Value};
@@ -15,7 +14,7 @@ use super::style::{COMMENT, HEADING, KEYWORD, NUMBER, PLAIN, TEXT, Tone};
 use super::width::beginning;
 use crate::plural::counted_in_groups;
 
-/// The characters of one line before it is cut.
+/// The longest drawn line, in characters.
 const LONGEST_LINE: usize = 2_000;
 
 /// Draws the content of a code artifact.
@@ -24,7 +23,7 @@ pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec
     Some(block(sheet, code, &text(content, "language").unwrap_or_default()))
 }
 
-/// `python · 12 lines`, for the artifact's heading.
+/// Describes the code for the artifact's heading: `python · 12 lines`.
 pub(crate) fn size(content: &Map<String, Value>) -> String {
     let code = text(content, "code").unwrap_or_default();
     let lines = counted_in_groups(code.lines().count(), "line");
@@ -64,7 +63,7 @@ pub(crate) fn block(sheet: Sheet, code: &str, language: &str) -> Vec<Line> {
     lines
 }
 
-/// A line of code in pieces that fit: at spaces, and deeper than the line itself.
+/// Wraps a line of code at spaces. The continuation is indented more than the line itself.
 fn broken(line: &Line, room: usize) -> Vec<Line> {
     let text: String = line.spans().iter().map(TextSpan::text).collect();
     let spaces = text.chars().take_while(|&character| character == ' ').count();
@@ -74,14 +73,14 @@ fn broken(line: &Line, room: usize) -> Vec<Line> {
     std::iter::once(first).chain(indented(parts.collect(), indent)).collect()
 }
 
-/// What a line begins inside of.
+/// The lexer's state at the start of a line.
 #[derive(Default)]
 enum LexerState {
     #[default]
     Code,
-    /// Until this text.
+    /// In a comment that ends with this text.
     Comment(&'static str),
-    /// Until this quote.
+    /// In a string that ends with this quote.
     Quote(&'static str),
 }
 
@@ -99,7 +98,7 @@ fn highlighted(
     let mut rest = source;
     while !rest.is_empty() {
         let (length, style) = token(rest, language, state);
-        // A token is never empty: a scanner that stands still never ends.
+        // A token must not be empty, or the loop would never end.
         let length = length.max(rest.chars().next().map_or(1, char::len_utf8));
         line.push(sheet.span(&rest[..length], style));
         rest = &rest[length..];
@@ -107,7 +106,7 @@ fn highlighted(
     line
 }
 
-/// The bytes of the next token and its style.
+/// Returns the length of the next token in bytes, and its style.
 fn token(rest: &str, language: &'static Language, state: &mut LexerState) -> (usize, Style) {
     match state {
         LexerState::Comment(end) => return (until(rest, 0, end, state), COMMENT),
@@ -139,12 +138,12 @@ fn token(rest: &str, language: &'static Language, state: &mut LexerState) -> (us
         let is_keyword = language.is_keyword(&rest[..length]);
         return (length, if is_keyword { KEYWORD } else { PLAIN });
     }
-    // Up to where something could begin, so that a line is a few spans and not one a character.
+    // This joins spaces and punctuation into one token, so that a line has few spans.
     let boring = |c: char| c == ' ' || matches!(c, '(' | ')' | '[' | ']' | '{' | '}' | ',' | '.');
     (if boring(first) { run(rest, boring) } else { first.len_utf8() }, PLAIN)
 }
 
-/// Up to and with `end`, which ends the state; or the whole line, which does not.
+/// Returns the length up to and including `end`, which also ends the state. Without `end`, returns the whole line.
 fn until(rest: &str, from: usize, end: &str, state: &mut LexerState) -> usize {
     match rest[from..].find(end) {
         Some(at) => {
@@ -155,7 +154,7 @@ fn until(rest: &str, from: usize, end: &str, state: &mut LexerState) -> usize {
     }
 }
 
-/// A quoted text that ends on its line.
+/// Returns the length of a string that ends on its line.
 fn quoted(rest: &str, quote: &str) -> usize {
     let mut escaped = false;
     for (at, character) in rest.char_indices().skip(1) {
@@ -188,7 +187,7 @@ mod tests {
     use super::super::sanitise::Charset;
     use super::*;
 
-    /// The code with a letter under each character: keyword, text, number, comment.
+    /// Returns a letter for each character of the code: keyword, text, number or comment.
     fn marked(code: &str, language: &str) -> String {
         let sheet = Sheet { width: 80, rows: 50, charset: Charset::Unicode };
         let mut state = LexerState::default();

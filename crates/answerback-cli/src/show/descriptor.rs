@@ -1,4 +1,4 @@
-//! An ATDF tool descriptor: what a tool is for and what it takes.
+//! Draws an ATDF tool descriptor: the tool's purpose and its inputs.
 
 use serde_json::{Map, Value};
 

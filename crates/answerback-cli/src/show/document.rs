@@ -1,4 +1,4 @@
-//! Documents: sections of text.
+//! Draws documents with sections of text.
 
 use serde_json::{Map, Value};
 
@@ -28,7 +28,7 @@ pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec
     Some(lines)
 }
 
-/// `markdown · 3 sections`, for the artifact's heading.
+/// Describes the document for the artifact's heading: `markdown · 3 sections`.
 pub(crate) fn size(content: &Map<String, Value>) -> String {
     let sections = counted_in_groups(list(content, "sections").len(), "section");
     match content.get("format").and_then(Value::as_str) {
@@ -56,7 +56,7 @@ fn draw(sheet: Sheet, section: &Value, format: &str) -> Vec<Line> {
     lines
 }
 
-/// A text in its format; anything else as a tree.
+/// Draws a text in its format, and any other value as a tree.
 pub(crate) fn prose(sheet: Sheet, value: &Value, format: &str) -> Vec<Line> {
     match value {
         Value::String(text) if format == "markdown" => markdown(sheet, text),

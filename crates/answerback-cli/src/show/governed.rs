@@ -1,4 +1,4 @@
-//! A governed response: what an agent says, who it is, and what it attests.
+//! Draws a governed response: its content, the agent's identity, and its attestations.
 
 use answerback::contract::governed::{Flag, MEMBERS};
 use serde_json::{Map, Value};
@@ -43,13 +43,13 @@ pub(crate) fn draw(sheet: Sheet, document: &Map<String, Value>) -> Vec<Line> {
             lines.extend(indented(tree(sheet.narrower(2), odd), 2));
         }
     }
-    // Extensions are no part of the answer, but whoever looks should see them.
+    // Extensions are not part of the contract, but they are shown, too.
     let known: Vec<&str> = MEMBERS.iter().copied().filter(|name| *name != "_meta").collect();
     lines.extend(others_of(sheet, rest(document, &known)));
     lines
 }
 
-/// The content, with the confidence in it. Errors and refusals are cards.
+/// Draws the content and its confidence. Errors and refusals are drawn as cards.
 fn answer(sheet: Sheet, response: &Map<String, Value>) -> Vec<Line> {
     let Some(content) = response.get("content").filter(|content| !is_blank(content)) else {
         return Vec::new();
@@ -95,7 +95,7 @@ fn answer(sheet: Sheet, response: &Map<String, Value>) -> Vec<Line> {
     lines
 }
 
-/// An error or a refusal.
+/// Draws an error or a refusal.
 fn failure(sheet: Sheet, fields: &Map<String, Value>, confidence: &str) -> Vec<Line> {
     let inner = sheet.in_card();
     let is_refusal = fields.contains_key("refusal_reason");
@@ -137,7 +137,7 @@ fn failure(sheet: Sheet, fields: &Map<String, Value>, confidence: &str) -> Vec<L
     sheet.card(title, body, style)
 }
 
-/// What the agent attests, flag by flag. These are its claims: we say so.
+/// Draws the attestations, one per line. The heading marks them as the agent's own claims.
 fn governance(sheet: Sheet, governance: Option<&Value>) -> Vec<Line> {
     let Some(governance) = governance.filter(|governance| !governance.is_null()) else {
         return Vec::new();
@@ -226,7 +226,7 @@ fn next_actions(sheet: Sheet, next: &Map<String, Value>) -> Vec<Line> {
     lines
 }
 
-/// Who answered whom: ids, versions, the hash of the prompt.
+/// Draws the ids, the versions and the prompt hash.
 fn identity(
     sheet: Sheet,
     document: &Map<String, Value>,

@@ -1,12 +1,12 @@
-//! What a highlighter needs to know of a language: how it comments, how it quotes, its keywords.
+//! Defines the comments, quotes and keywords of languages for the highlighter.
 
-/// The lexical habits of a language.
+/// The lexical rules of a language.
 #[derive(Debug)]
 pub(crate) struct Language {
     names: &'static [&'static str],
     pub(crate) line_comments: &'static [&'static str],
     pub(crate) block_comment: Option<(&'static str, &'static str)>,
-    /// Quotes that end on their line, and quotes that may span lines.
+    /// Quotes that end on their line. `long_quotes` may span lines.
     pub(crate) quotes: &'static [&'static str],
     pub(crate) long_quotes: &'static [&'static str],
     keywords: &'static str,
@@ -14,7 +14,7 @@ pub(crate) struct Language {
 }
 
 impl Language {
-    /// The language of that name, as people write it after three backticks.
+    /// Finds a language by its name in a Markdown code fence.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
         let name = name.get(..name.len().min(24))?.trim().to_ascii_lowercase();
         LANGUAGES.iter().find(|language| language.names.contains(&name.as_str()))
@@ -26,7 +26,7 @@ impl Language {
         })
     }
 
-    /// Whether lines are marked by their first character.
+    /// True if the first character of a line determines its style.
     pub(crate) fn is_diff(&self) -> bool {
         self.names.contains(&"diff")
     }
@@ -55,7 +55,7 @@ const HASH: Language = Language {
 const LANGUAGES: [Language; 16] = [
     Language {
         names: &["rust", "rs"],
-        // A quote is a lifetime as often as a character: only double quotes are texts here.
+        // In Rust a single quote may begin a lifetime, so only double quotes count.
         quotes: &["\""],
         keywords: "as async await break const continue crate dyn else enum extern false fn for if \
                    impl in let loop match mod move mut pub ref return self Self static struct super \

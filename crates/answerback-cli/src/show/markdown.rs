@@ -1,7 +1,7 @@
-//! Markdown for the terminal.
+//! Draws Markdown on the terminal.
 //!
-//! A link is its text and its address, both to be read: never a hyperlink that shows one address
-//! and opens another. HTML and images stay text.
+//! A link is drawn as its text and its address, never as a hyperlink, which could show one address and open another.
+//! HTML and images stay text.
 
 use anstyle::Style;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
@@ -13,10 +13,10 @@ use super::style::{DIM, HEADING, LINK, NUMBER, PLAIN, STRONG};
 use super::table::{Cell, Table};
 use super::width::beginning;
 
-/// Nested quotes and lists beyond this are drawn at this depth.
+/// The deepest nesting of quotes and lists that is indented.
 const DEEPEST: usize = 8;
 
-/// Draws markdown.
+/// Draws Markdown.
 pub(crate) fn markdown(sheet: Sheet, text: &str) -> Vec<Line> {
     let (shown, more) = sheet.beginning(text);
     let options =
@@ -43,7 +43,7 @@ pub(crate) fn markdown(sheet: Sheet, text: &str) -> Vec<Line> {
     lines
 }
 
-/// What stands before the lines of a quote or a list item.
+/// The margin before the lines of a quote or a list item.
 struct Margin {
     first: Option<TextSpan>,
     rest: TextSpan,
@@ -62,7 +62,7 @@ struct MarkdownWriter {
     inline: Line,
     margins: Vec<Margin>,
     styles: Vec<Style>,
-    /// The next number of each open list, or none for bullets.
+    /// The next number of each open list, or `None` for bullets.
     lists: Vec<Option<u64>>,
     addresses: Vec<String>,
     code: Option<(String, String)>,
@@ -248,7 +248,7 @@ impl MarkdownWriter {
         }
     }
 
-    /// The address behind a link, unless its text says it already.
+    /// Appends the address of a link, unless its text is the address.
     fn address(&mut self, before: &str) {
         let Some(address) = self.addresses.pop() else { return };
         let said: String = self.inline.spans().last().map_or("", TextSpan::text).to_owned();
@@ -274,7 +274,7 @@ impl MarkdownWriter {
         let deepest = self.margins.len();
         for (depth, margin) in self.margins.iter_mut().enumerate() {
             let first = margin.first.take();
-            // Deep nesting shows its innermost mark, without the indentation that led there.
+            // Very deep nesting shows only its innermost mark.
             if depth < DEEPEST || depth + 1 == deepest {
                 line.push(first.unwrap_or_else(|| margin.rest.clone()));
             }
@@ -283,7 +283,7 @@ impl MarkdownWriter {
         self.lines.push(line);
     }
 
-    /// Ends the line, not the block.
+    /// Ends the line, but not the block.
     fn finish_lines(&mut self) {
         if self.inline.is_empty() {
             self.inline = Line::default();
@@ -295,7 +295,7 @@ impl MarkdownWriter {
         }
     }
 
-    /// Ends the block; a blank line follows unless it stands in a list.
+    /// Ends the block. A blank line follows, except in a list.
     fn finish_block(&mut self) {
         let had_text = !self.inline.is_empty();
         self.finish_lines();

@@ -1,4 +1,4 @@
-//! Missions: what an agent proposes or does, and what a person may decide about it.
+//! Draws missions: the objective, the arguments and the possible decisions.
 
 use serde_json::{Map, Value};
 
@@ -8,16 +8,16 @@ use super::span::Line;
 use super::style::Tone;
 use super::tree::tree;
 
-/// The members that a mission always has.
+/// The members that every mission has.
 const KNOWN: [&str; 4] = ["mission_id", "status", "objective_type", "objective_description"];
 
-/// Where a draft may name the decisions it is open to.
+/// The members in which a draft may list the allowed decisions.
 const DECISIONS: [&str; 3] = ["allowed_decisions", "allowed", "decisions"];
 
-/// What a person can decide about a proposal.
+/// The decisions on a proposal.
 const ALL_DECISIONS: &str = "approve · modify · reject · respond · defer";
 
-/// A draft as a card: the goal, every argument, and the decisions.
+/// Draws a draft as a card with the objective, every argument and the decisions.
 pub(crate) fn draft(
     sheet: Sheet,
     mission: &Map<String, Value>,
@@ -58,7 +58,7 @@ pub(crate) fn draft(
     sheet.card(title, body, Tone::of(&status).style())
 }
 
-/// A mission in a list: its status, its goal, its id.
+/// Draws a mission in a list: its status, its objective and its id.
 pub(crate) fn reference(sheet: Sheet, mission: &Value) -> Vec<Line> {
     let Some(members) = mission.as_object() else {
         return sheet.note(format!("not a mission: {}", brief(mission, 80)));
@@ -77,7 +77,7 @@ pub(crate) fn reference(sheet: Sheet, mission: &Value) -> Vec<Line> {
     lines
 }
 
-/// What kind of goal, and the goal in words.
+/// Draws the type and the description of the objective.
 fn objective(sheet: Sheet, mission: &Map<String, Value>) -> Line {
     let member = |name: &str, most| mission.get(name).map_or_else(String::new, |v| brief(v, most));
     let kind = member("objective_type", 40);

@@ -1,8 +1,8 @@
-//! Documents drawn on a terminal.
+//! Draws documents on a terminal.
 //!
-//! A drawer takes a [`Sheet`] and a part of the document as it is, typed or not, and gives back
-//! lines: what is broken in one place is drawn as far as it can be and never blanks the rest. Text
-//! becomes printable in one place, `sanitise`, through which every `TextSpan` is made.
+//! A drawing function takes a [`Sheet`] and a part of the document, of whatever type, and returns lines. A part that is
+//! invalid is drawn as far as possible and never hides the rest. All text is sanitized in one place: `sanitise`,
+//! through which every `TextSpan` is created.
 
 mod artifact;
 mod atdf;
@@ -37,19 +37,19 @@ pub(crate) use self::sheet::Sheet;
 use self::span::{Line, TextSpan};
 use self::style::PLAIN;
 
-/// Draws a document under its contract as text, with colours or without.
+/// Draws a document of this contract as text, with or without colors.
 pub(crate) fn draw(sheet: Sheet, contract: Contract, document: &Value, in_colour: bool) -> String {
     written(sheet, lines(sheet, contract, document), in_colour)
 }
 
-/// The name of a file above its document, where there are several.
+/// Draws the name of a file above its document, if there are several files.
 pub(crate) fn file_heading(sheet: Sheet, name: &str, in_colour: bool) -> String {
     let mut lines = vec![sheet.heading(name, "")];
     lines.push(Line::default());
     written(sheet, lines, in_colour)
 }
 
-/// A text in lines of at most so many columns; the first may have another width than those below it.
+/// Wraps a text. The first line may have another width than those below it.
 pub(crate) fn wrapped(text: &str, first: usize, below: usize) -> Vec<String> {
     let line = Line::from(TextSpan::new(text, PLAIN, Charset::Unicode));
     let lines = line.wrapped_after(first, below);
@@ -69,12 +69,12 @@ fn lines(sheet: Sheet, contract: Contract, document: &Value) -> Vec<Line> {
         Contract::Governed => governed::draw(sheet, members),
         Contract::Atdf => atdf::draw(sheet, members),
         Contract::Descriptor => descriptor::draw(sheet, members),
-        // A contract that the library learns before this file does.
+        // This applies to contracts that are newer than this file.
         _ => tree::tree(sheet, document),
     }
 }
 
-/// Lines as text. No line is wider than the sheet, whoever drew it.
+/// Converts lines to text. Lines wider than the sheet are shortened.
 fn written(sheet: Sheet, lines: Vec<Line>, in_colour: bool) -> String {
     use std::fmt::Write as _;
 

@@ -1,13 +1,13 @@
-//! Times and spans of time in words.
+//! Formats times and durations.
 
 use answerback::Timestamp;
 
-/// A time as day and clock in UTC, or nothing when the text is no time.
+/// A time as date and clock in UTC.
 pub(crate) struct Moment {
     pub(crate) time: Timestamp,
-    /// `2026-02-07`.
+    /// The date: `2026-02-07`.
     pub(crate) day: String,
-    /// `20:07:45`, with what stands behind the comma when it is not zero.
+    /// The clock: `20:07:45`, with the fraction if it is not zero.
     pub(crate) clock: String,
 }
 
@@ -17,18 +17,18 @@ impl Moment {
         let written = time.to_offset_micros();
         let (day, rest) = written.split_once('T')?;
         let clock = rest.split('+').next()?.trim_end_matches('0').trim_end_matches('.');
-        // Zeros of whole seconds are not a fraction.
+        // Without a fraction, trimming may have removed zeros of the seconds.
         let clock = if clock.contains('.') { clock } else { rest.get(..8)? };
         Some(Self { time, day: day.to_owned(), clock: clock.to_owned() })
     }
 
-    /// The clock without its fraction.
+    /// Returns the clock without its fraction.
     pub(crate) fn seconds(&self) -> &str {
         self.clock.get(..8).unwrap_or(&self.clock)
     }
 }
 
-/// A time for a header line: `2026-02-07 20:08:00 UTC`, or the text itself.
+/// Formats a time for a header line: `2026-02-07 20:08:00 UTC`. Returns the text itself if it is not a time.
 pub(crate) fn stamp(text: &str) -> String {
     Moment::parse(text).map_or_else(
         || super::width::beginning(text, 40).0.to_owned(),
@@ -36,7 +36,7 @@ pub(crate) fn stamp(text: &str) -> String {
     )
 }
 
-/// A span of time in its two largest units: `30 s`, `1 min 5 s`, `2 d 3 h`.
+/// Formats a duration in its two largest units: `30 s`, `1 min 5 s`, `2 d 3 h`.
 pub(crate) fn span(nanos: i128) -> String {
     let sign = if nanos < 0 { "−" } else { "" };
     let nanos = nanos.unsigned_abs();

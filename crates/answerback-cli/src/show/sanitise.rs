@@ -1,7 +1,7 @@
-//! The one gate between a document and the terminal.
+//! Sanitizes all text between a document and the terminal.
 //!
-//! Every text that is drawn becomes a [`super::span::TextSpan`], and a span is made here or not at all.
-//! What comes out is printable: no control, no bidirectional override, nothing that hides a neighbour.
+//! Every drawn text becomes a [`super::span::TextSpan`], which is only created through this module. The result is
+//! printable: no control characters, no bidirectional overrides, and nothing that hides other characters.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,22 +9,22 @@ use std::fmt::Write as _;
 use answerback::finding::acts;
 use unicode_width::UnicodeWidthChar;
 
-/// What the terminal can print.
+/// The characters that the terminal can print.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) enum Charset {
     /// UTF-8.
     #[default]
     Unicode,
-    /// Bytes below 0x7f only. On an 8-bit terminal the second half of a UTF-8 character can be a
-    /// C1 control, so text outside ASCII is escaped, not passed on.
+    /// ASCII only. On an 8-bit terminal the second byte of a UTF-8 character can be a C1 control, so all other
+    /// characters are escaped.
     Ascii,
 }
 
-/// Accents stacked on one letter before the next ones are spelled out: some scripts need three.
+/// The largest number of combining marks on one letter; further ones are escaped. Some scripts need three.
 const MOST_MARKS: usize = 4;
 
-/// The text with everything that would act instead of being seen made visible: controls as their
-/// pictures (`␛`), the rest as `\u{202e}`. A line break is a control here; callers split lines first.
+/// Makes every character visible that could control the terminal: control characters become their symbols (`␛`), others
+/// become escapes such as `\u{202e}`. A line break counts as a control character, so callers must split lines first.
 pub(crate) fn sanitise(text: &str, charset: Charset) -> Cow<'_, str> {
     if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
         return Cow::Borrowed(text);
@@ -62,7 +62,7 @@ pub(crate) fn sanitise(text: &str, charset: Charset) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The two invisible characters of ordinary emoji, where they do just that: `❤️`, `👩‍💻`.
+/// True for the two invisible characters that join ordinary emoji, in a valid position: `❤️`, `👩‍💻`.
 fn joins(base: Option<char>, character: char, next: Option<char>) -> bool {
     let is_picture = |neighbour: Option<char>| {
         neighbour.is_some_and(
@@ -95,7 +95,7 @@ fn push_control(shown: &mut String, character: char) {
     }
 }
 
-/// Our own drawing characters have a likeness in ASCII; anything else is spelled out.
+/// Replaces our own drawing characters with similar ASCII characters, and escapes all others.
 fn push_ascii(shown: &mut String, character: char) {
     let likeness = match character {
         '─' | '━' | '╌' | '–' | '—' | '−' | '·' => "-",

@@ -1,4 +1,4 @@
-//! What a drawer draws on: how wide it is, how much may stand on it, which characters it takes.
+//! The drawing area: its width, its limits and its character set.
 
 use anstyle::Style;
 
@@ -8,20 +8,20 @@ use super::style::{DIM, PLAIN, STRONG, Tone};
 use super::width::{beginning, shortened};
 use crate::plural::{grouped, noun};
 
-/// Prose over this width is hard to read, and a rule across 400 columns looks lost.
+/// The widest prose and the widest rule.
 const WIDEST_PROSE: usize = 110;
 
-/// The characters of one text that are drawn before the rest is only counted.
+/// The longest text that is drawn, in characters.
 const MOST_CHARACTERS: usize = 20_000;
 
-/// Where a mark takes half of the sheet, its text goes below it, this far to the right.
+/// The indentation of a text below its mark, for marks wider than half of the sheet.
 const NARROW_MARK: usize = 2;
 
-/// Room to draw in.
+/// The area to draw in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sheet {
     pub(crate) width: usize,
-    /// How many rows, events or signals are drawn before the rest is counted.
+    /// The largest number of rows, events or signals.
     pub(crate) rows: usize,
     pub(crate) charset: Charset,
 }
@@ -43,28 +43,28 @@ impl Sheet {
         self.span(text, DIM)
     }
 
-    /// A status word behind its sign, in the colour of what it means.
+    /// Formats a status word with its sign, in the color of its meaning.
     pub(crate) fn signed(self, word: &str) -> TextSpan {
         let tone = Tone::of(word);
         self.span(format!("{} {}", tone.sign(), shortened(word, 16)), tone.style())
     }
 
-    /// The same sheet with less room; a little always stays.
+    /// Returns the sheet with less width, but at least a minimum.
     pub(crate) fn narrower(self, columns: usize) -> Self {
         Self { width: self.width.saturating_sub(columns).max(8), ..self }
     }
 
-    /// The same sheet, no wider than prose should be.
+    /// Returns the sheet with at most the width for prose.
     pub(crate) fn prose(self) -> Self {
         Self { width: self.width.min(WIDEST_PROSE), ..self }
     }
 
-    /// How many lines of code or prose are drawn: such a line says less than a row.
+    /// Returns the largest number of lines of code or prose. A line contains less than a row, so there are more.
     pub(crate) fn lines(self) -> usize {
         self.rows.saturating_mul(4)
     }
 
-    /// A text of any length as wrapped lines.
+    /// Wraps a text of any length.
     pub(crate) fn paragraph(self, text: &str, style: Style) -> Vec<Line> {
         let (shown, more) = self.beginning(text);
         let mut lines: Vec<Line> = shown
@@ -77,23 +77,23 @@ impl Sheet {
         lines
     }
 
-    /// As much of a text as is drawn, and how many characters are left out.
+    /// Returns the part of a text that is drawn, and the number of characters left out.
     pub(crate) fn beginning(self, text: &str) -> (&str, usize) {
         beginning(text, MOST_CHARACTERS.min(self.rows.saturating_mul(400)))
     }
 
-    /// `… 950 more rows`.
+    /// Formats the count of items left out: `… 950 more rows`.
     pub(crate) fn more(self, count: usize, what: &str) -> Line {
         self.dim(format!("… {} more {}", grouped(count as u64), noun(count, what))).into()
     }
 
-    /// A remark of ours about the document.
+    /// Formats our own note about the document.
     pub(crate) fn note(self, text: impl AsRef<str>) -> Vec<Line> {
         let mark = self.span("⚠ ", Tone::Warning.style());
         self.hanging(mark, Line::from(self.dim(text)))
     }
 
-    /// A mark and, beside it, text that wraps under itself; below it, where the mark is too long.
+    /// Draws a mark with text that wraps next to it. If the mark is too long, the text goes below it.
     pub(crate) fn hanging(self, mark: impl Into<Line>, text: impl Into<Line>) -> Vec<Line> {
         let mark = mark.into();
         let indent = mark.width();
@@ -113,7 +113,7 @@ impl Sheet {
             .collect()
     }
 
-    /// Names and values below each other, the values aligned.
+    /// Draws names with aligned values, one per line.
     pub(crate) fn fields(self, fields: Vec<(TextSpan, Line)>) -> Vec<Line> {
         let widest = fields.iter().map(|(name, _)| name.width()).max().unwrap_or_default();
         let column = widest.min(self.width / 2) + 2;
@@ -126,11 +126,11 @@ impl Sheet {
             .collect()
     }
 
-    /// A rule that opens a section: its title at the left, what it is at the right.
+    /// Draws the rule above a section, with its title on the left and a description on the right.
     pub(crate) fn heading(self, title: &str, about: &str) -> Line {
         let sheet = self.prose();
         let mut line = Line::from([sheet.dim("── "), sheet.strong(beginning(title, 200).0)]);
-        // What does not fit at the right goes, the least telling part first.
+        // If the description does not fit, its last parts are left out first.
         let mut about = about;
         while !about.is_empty() {
             let end = sheet.dim(format!(" {about} ──"));
@@ -148,7 +148,7 @@ impl Sheet {
         line
     }
 
-    /// A box with a title in its upper edge.
+    /// Draws a box with a title in its upper edge.
     pub(crate) fn card(self, title: Line, body: Vec<Line>, style: Style) -> Vec<Line> {
         let sheet = self.prose();
         let inner = sheet.width.saturating_sub(4).max(1);
@@ -178,13 +178,13 @@ impl Sheet {
         lines
     }
 
-    /// The room inside a [`Sheet::card`].
+    /// Returns the area inside a [`Sheet::card`].
     pub(crate) fn in_card(self) -> Self {
         self.prose().narrower(4)
     }
 }
 
-/// Lines moved to the right.
+/// Indents lines.
 pub(crate) fn indented(lines: Vec<Line>, columns: usize) -> Vec<Line> {
     lines
         .into_iter()

@@ -1,4 +1,4 @@
-//! Signals, grouped by the layer they come from.
+//! Draws signals, grouped by their layer.
 
 use serde_json::Value;
 
@@ -9,10 +9,10 @@ use super::span::Line;
 use super::style::KEY;
 use crate::plural::counted_in_groups;
 
-/// The layers in the order of the work: from a click to the whole.
+/// The layers, from a single interaction to the whole.
 const LAYERS: [&str; 4] = ["selector", "intent", "mission", "aggregate"];
 
-/// Draws signals under their layers; equal neighbours are folded to one line.
+/// Draws signals under their layers. Equal neighbors are combined on one line.
 pub(crate) fn signals(sheet: Sheet, signals: &[Value]) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut room = sheet.rows;
@@ -34,7 +34,7 @@ pub(crate) fn signals(sheet: Sheet, signals: &[Value]) -> Vec<Line> {
     lines
 }
 
-/// `3 signals · selector 1 · mission 2`.
+/// Describes the signals: `3 signals · selector 1 · mission 2`.
 pub(crate) fn size(signals: &[Value]) -> String {
     let mut parts = vec![counted_in_groups(signals.len(), "signal")];
     let layers = layers(signals);
@@ -42,7 +42,7 @@ pub(crate) fn size(signals: &[Value]) -> String {
     parts.join(" · ")
 }
 
-/// The layers that occur, the known ones first, each with its signals.
+/// Groups the signals by layer, the known layers first.
 fn layers(signals: &[Value]) -> Vec<(String, Vec<&Value>)> {
     let mut found: Vec<(String, Vec<&Value>)> =
         LAYERS.iter().map(|layer| ((*layer).to_owned(), Vec::new())).collect();
@@ -51,7 +51,7 @@ fn layers(signals: &[Value]) -> Vec<(String, Vec<&Value>)> {
         let layer = member(signal, "signal_layer", 40).unwrap_or_else(|| "no layer".to_owned());
         match found.iter().position(|(name, _)| *name == layer) {
             Some(at) => found[at].1.push(signal),
-            // An agent that invents a layer for every signal must not make this slow.
+            // The number of layers is limited, because a new layer for every signal would make this slow.
             None if found.len() < 20 => found.push((layer, vec![signal])),
             None => others.push(signal),
         }
@@ -61,7 +61,7 @@ fn layers(signals: &[Value]) -> Vec<(String, Vec<&Value>)> {
     found
 }
 
-/// Neighbours that say the same, as one signal and a count.
+/// Combines equal neighbors into one signal with a count.
 fn folded<'d>(signals: &[&'d Value]) -> Vec<(&'d Value, usize)> {
     let said = |signal: &Value| {
         ["signal_type", "signal_source", "summary"].map(|name| member(signal, name, 200))

@@ -1,4 +1,4 @@
-//! Text with a style, and lines of it.
+//! Styled text, and lines of it.
 
 use anstyle::Style;
 
@@ -8,8 +8,8 @@ use super::width::{clusters, fit, width};
 
 /// A piece of one line, safe to print.
 ///
-/// Its text is private and comes only from [`TextSpan::new`], so nothing reaches the terminal that has
-/// not been through [`sanitise`].
+/// Its text is private and comes only from [`TextSpan::new`]. So only text that [`sanitise`] has checked reaches the
+/// terminal.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct TextSpan {
     text: String,
@@ -51,7 +51,7 @@ impl Line {
         self.0.push(span);
     }
 
-    /// Adds the spans of another line.
+    /// Appends the spans of another line.
     pub(crate) fn join(&mut self, other: Self) {
         self.0.extend(other.0);
     }
@@ -64,7 +64,7 @@ impl Line {
         self.0.iter().all(|span| span.text.is_empty())
     }
 
-    /// Spaces up to a column.
+    /// Appends spaces up to a column.
     #[must_use]
     pub(crate) fn padded(mut self, columns: usize) -> Self {
         let missing = columns.saturating_sub(self.width());
@@ -74,7 +74,7 @@ impl Line {
         self
     }
 
-    /// The line with `…` at its end, within this many columns.
+    /// Appends `…` to the line and shortens it to this many columns.
     #[must_use]
     pub(crate) fn broken_off(mut self, columns: usize, charset: Charset) -> Self {
         let style = self.0.last().map_or(PLAIN, TextSpan::style);
@@ -82,7 +82,7 @@ impl Line {
         self.shortened(columns, charset)
     }
 
-    /// At most this many columns, with `…` where the rest was.
+    /// Shortens the line to at most this many columns, with `…` in place of the rest.
     #[must_use]
     pub(crate) fn shortened(self, columns: usize, charset: Charset) -> Self {
         if self.width() <= columns {
@@ -106,13 +106,13 @@ impl Line {
         Self(kept)
     }
 
-    /// Broken at spaces into lines of at most this many columns; a word that is longer is broken
-    /// anywhere. Spaces at the beginning stay, spaces at a break go.
+    /// Wraps the line at spaces to at most this many columns. A longer word is broken anywhere. Leading spaces stay;
+    /// spaces at a break are removed.
     pub(crate) fn wrapped(&self, columns: usize) -> Vec<Self> {
         self.wrapped_after(columns, columns)
     }
 
-    /// The same, when the first line has another width than those below it.
+    /// Wraps the line; the first line may have another width than those below it.
     pub(crate) fn wrapped_after(&self, first: usize, below: usize) -> Vec<Self> {
         if self.width() <= first {
             return vec![self.clone()];
@@ -153,7 +153,7 @@ impl FromIterator<TextSpan> for Line {
     }
 }
 
-/// A paragraph on its way into lines.
+/// The state of wrapping a line.
 struct Wrap {
     first: usize,
     below: usize,
@@ -167,7 +167,7 @@ impl Wrap {
         if self.lines.is_empty() { self.first } else { self.below }
     }
 
-    /// Sets a word after the space before it, both of which are used up.
+    /// Appends a word after the space before it, and clears both.
     fn word(&mut self, space: &mut Line, word: &mut Line) {
         if word.is_empty() {
             return;
@@ -208,7 +208,7 @@ impl Wrap {
     }
 }
 
-/// A span in runs of spaces and runs of anything else.
+/// Splits a span into runs of spaces and runs of other characters.
 fn pieces(span: &TextSpan) -> Vec<TextSpan> {
     let mut found = Vec::new();
     let mut rest = span.text.as_str();

@@ -1,5 +1,5 @@
-//! What colours mean. Only the sixteen colours of the terminal's own theme are used, and a word or
-//! a sign always says the same as the colour.
+//! Defines the meaning of colors. Only the sixteen colors of the terminal's theme are used. A word or a sign always
+//! says the same as the color.
 
 use anstyle::{AnsiColor, Effects, Style};
 
@@ -14,7 +14,7 @@ pub(crate) const KEYWORD: Style = AnsiColor::Magenta.on_default();
 pub(crate) const COMMENT: Style = Style::new().dimmed().italic();
 pub(crate) const LINK: Style = AnsiColor::Blue.on_default().effects(Effects::UNDERLINE);
 
-/// The colours of a chart's series, in order.
+/// The colors of a chart's series, in order.
 const SERIES: [AnsiColor; 6] = [
     AnsiColor::Cyan,
     AnsiColor::Yellow,
@@ -24,12 +24,12 @@ const SERIES: [AnsiColor; 6] = [
     AnsiColor::Blue,
 ];
 
-/// The colour of a chart's nth series.
+/// Returns the color of a chart's series.
 pub(crate) fn series(index: usize) -> Style {
     SERIES[index % SERIES.len()].on_default()
 }
 
-/// How good or bad something is, with the sign and the colour that say so.
+/// The meaning of a status, with its sign and color.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Tone {
     Good,
@@ -40,7 +40,7 @@ pub(crate) enum Tone {
 }
 
 impl Tone {
-    /// What a status word of any of the contracts, a hint or an agent's own word means.
+    /// Returns the meaning of a status word of any contract, a hint or an agent's own word.
     pub(crate) fn of(word: &str) -> Self {
         let word = word.get(..word.len().min(32)).unwrap_or_default().to_ascii_lowercase();
         match word.as_str() {

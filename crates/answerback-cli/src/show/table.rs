@@ -1,7 +1,7 @@
-//! Tables that fit.
+//! Draws tables that fit the sheet.
 //!
-//! Columns that are too wide for the sheet shrink, the widest first, and wrap for a few lines; when
-//! every column is as narrow as it can be read, the right-most ones are left out and counted.
+//! Columns that are too wide shrink, the widest first, and their cells wrap for a few lines. If every column has its
+//! minimum width, the last columns are left out and counted.
 
 use serde_json::{Map, Value};
 
@@ -14,19 +14,19 @@ use crate::plural::counted_in_groups;
 
 const GAP: usize = 2;
 
-/// A column of text narrower than this cannot be read.
+/// The smallest readable width of a text column.
 const NARROWEST: usize = 10;
 
-/// A column wider than this wraps even where there is room.
+/// The widest column; longer cells wrap even if there is room.
 const WIDEST: usize = 72;
 
-/// A word longer than this may be broken where there is not room for everything.
+/// The longest word that is kept whole if there is not enough room.
 const MOST_WORD: usize = 24;
 
-/// The lines of one row before it ends in `…`.
+/// The largest number of lines per row.
 const MOST_LINES: usize = 3;
 
-/// The most columns that are looked at: more never fit.
+/// The largest number of columns that are examined; more never fit.
 const MOST_COLUMNS: usize = 200;
 
 /// Named columns and rows of short texts.
@@ -34,9 +34,9 @@ const MOST_COLUMNS: usize = 200;
 pub(crate) struct Table {
     columns: Vec<String>,
     rows: Vec<Vec<Cell>>,
-    /// Rows that are there but not in `rows`.
+    /// The number of rows that are not in `rows`.
     more_rows: usize,
-    /// Columns that are there but not in `columns`.
+    /// The number of columns that are not in `columns`.
     more_columns: usize,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Table {
 pub(crate) struct Cell {
     text: String,
     is_number: bool,
-    /// Nothing is there: neither text nor number.
+    /// True if the cell has no value.
     is_absent: bool,
 }
 
@@ -74,7 +74,7 @@ impl Table {
         Self { columns, rows, more_rows: 0, more_columns: 0 }
     }
 
-    /// Draws the table, with what did not fit counted below it.
+    /// Draws the table, and below it the counts of what did not fit.
     pub(crate) fn draw(&self, sheet: Sheet) -> Vec<Line> {
         let natural: Vec<TableColumn> =
             (0..self.columns.len()).map(|index| self.column(sheet, index)).collect();
@@ -108,7 +108,7 @@ impl Table {
         let header = sheet.plain(&self.columns[index]).width();
         let widest = cells().map(|cell| sheet.plain(&cell.text).width()).max().unwrap_or_default();
         let natural = widest.max(header).clamp(1, WIDEST);
-        // A number that is cut is another number; a name that is cut is still the name.
+        // A number must not be cut, because it would look like another number. A text may be cut.
         let least = if is_number { widest.clamp(1, WIDEST) } else { natural.min(NARROWEST) };
         let words = cells().map(|cell| longest_word(sheet, &cell.text)).max().unwrap_or_default();
         let whole_words = words.clamp(least, MOST_WORD.max(least)).min(natural);
@@ -119,13 +119,13 @@ impl Table {
 #[derive(Clone, Copy, Debug)]
 struct TableColumn {
     natural: usize,
-    /// As narrow as it gets without breaking a word.
+    /// The smallest width that breaks no word.
     whole_words: usize,
     least: usize,
     is_number: bool,
 }
 
-/// The widths of the columns that fit, from the left; at least one.
+/// Returns the widths of the columns that fit, from the left, and at least one.
 fn fit(columns: &[TableColumn], room: usize) -> Vec<usize> {
     let mut count = columns.len();
     let total =
@@ -139,7 +139,7 @@ fn fit(columns: &[TableColumn], room: usize) -> Vec<usize> {
     }
     let columns = &columns[..count];
     let mut widths: Vec<usize> = columns.iter().map(|column| column.natural).collect();
-    // Words are broken only when that is what it takes.
+    // Words are broken only if nothing else makes the table fit.
     for floor in [|column: &TableColumn| column.whole_words, |column: &TableColumn| column.least] {
         while total(&widths) > room {
             let widest = (0..count)
@@ -161,7 +161,7 @@ fn longest_word(sheet: Sheet, text: &str) -> usize {
     text.split(' ').map(|word| sheet.plain(word).width()).max().unwrap_or_default()
 }
 
-/// One row as up to three lines.
+/// Draws one row as up to three lines.
 fn row(
     sheet: Sheet,
     cells: &[Cell],
@@ -203,7 +203,7 @@ fn row(
         .collect()
 }
 
-/// Whether a text is a number as people write it: `1,200`, `-3.5`, `99.9%`, `$5`.
+/// True if a text is a number as people write it: `1,200`, `-3.5`, `99.9%`, `$5`.
 fn looks_numeric(text: &str) -> bool {
     let text = text.trim();
     if text.len() > 32 || width(text) > 32 {
@@ -215,7 +215,7 @@ fn looks_numeric(text: &str) -> bool {
         && digits.parse::<f64>().is_ok()
 }
 
-/// Draws the content of a table artifact, and says what is odd about it.
+/// Draws the content of a table artifact, with notes about irregular rows.
 pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec<Line>> {
     let rows = content.get("rows").and_then(Value::as_array)?;
     let columns = list(content, "columns");
@@ -271,7 +271,7 @@ pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec
     Some(lines)
 }
 
-/// `50 rows × 3 columns`, for the artifact's heading.
+/// Describes the table for the artifact's heading: `50 rows × 3 columns`.
 pub(crate) fn size(content: &Map<String, Value>) -> String {
     let rows = list(content, "rows").len();
     format!(
@@ -293,7 +293,7 @@ fn cell(row: &Value, at: usize, keys: &[String], names: &[String]) -> Cell {
     value.map_or_else(|| Cell::absent(""), Cell::new)
 }
 
-/// The heading of a column: a text, or the label of `{key, label}`.
+/// Returns the heading of a column: a text, or the label of `{key, label}`.
 fn label(column: &Value) -> String {
     let members = column.as_object();
     let named = members.and_then(|members| {
@@ -302,7 +302,7 @@ fn label(column: &Value) -> String {
     brief(named.unwrap_or(column), WIDEST)
 }
 
-/// The member of a row object that belongs to a column.
+/// Returns the name of the member that belongs to a column, for rows that are objects.
 fn key(column: &Value) -> String {
     let members = column.as_object();
     let named = members

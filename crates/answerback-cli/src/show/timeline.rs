@@ -1,4 +1,4 @@
-//! Events in time.
+//! Draws events in time.
 
 use std::borrow::Cow;
 
@@ -13,10 +13,10 @@ use super::style::Tone;
 use super::width::{beginning, shortened};
 use crate::plural::counted_in_groups;
 
-/// From here on there is room to show the time since the beginning too.
+/// The smallest width with a column for the time since the first event.
 const ROOMY: usize = 96;
 
-/// An event in fewer columns than this is a column of words.
+/// The smallest width of an event's text.
 const NARROWEST: usize = 18;
 
 /// Draws the events of a timeline artifact in the order of the document.
@@ -56,7 +56,7 @@ pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec
     Some(lines)
 }
 
-/// `3 events · 45 s`, for the artifact's heading.
+/// Describes the timeline for the artifact's heading: `3 events · 45 s`.
 pub(crate) fn size(content: &Map<String, Value>) -> String {
     let events = list(content, "events");
     let stamps = events.iter().filter_map(|event| event.get("timestamp")?.as_str());
@@ -72,11 +72,11 @@ pub(crate) fn size(content: &Map<String, Value>) -> String {
     size
 }
 
-/// One event, read.
+/// One parsed event.
 struct TimelineRow<'d> {
     moment: Option<Moment>,
     written: String,
-    /// Nanoseconds since the event before.
+    /// Nanoseconds since the previous event.
     step: Option<i128>,
     /// Nanoseconds since the first event.
     since: Option<i128>,
@@ -146,7 +146,7 @@ fn rows(events: &[Value]) -> Vec<TimelineRow<'_>> {
         .collect()
 }
 
-/// A member beyond the three that every event has.
+/// Formats a further member of an event.
 fn other(name: &str, value: &Value) -> String {
     match (name, value.as_u64()) {
         ("duration_ms", Some(millis)) => format!("took {}", span(i128::from(millis) * 1_000_000)),
@@ -154,14 +154,14 @@ fn other(name: &str, value: &Value) -> String {
     }
 }
 
-/// Where the parts of an event stand.
+/// The widths of an event's parts.
 struct TimelineColumns {
     sheet: Sheet,
     clock: usize,
     since: usize,
     step: usize,
     status: usize,
-    /// There is no room beside the time: what happened stands below it.
+    /// True if the text goes below the time, because there is no room next to it.
     is_stacked: bool,
 }
 

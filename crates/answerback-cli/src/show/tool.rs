@@ -1,4 +1,4 @@
-//! A tool envelope.
+//! Draws a tool envelope.
 
 use serde_json::{Map, Value};
 
@@ -28,7 +28,7 @@ const KNOWN: [&str; 11] = [
     "actions",
 ];
 
-/// Draws the envelope: troubles first, then data, then what to do next and where it came from.
+/// Draws the envelope: errors and warnings, the data, the next steps, and the audit.
 pub(crate) fn draw(sheet: Sheet, envelope: &Map<String, Value>) -> Vec<Line> {
     let empty = Map::new();
     let audit = envelope.get("audit").and_then(Value::as_object).unwrap_or(&empty);
@@ -76,7 +76,7 @@ pub(crate) fn draw(sheet: Sheet, envelope: &Map<String, Value>) -> Vec<Line> {
     lines
 }
 
-/// Errors or warnings, each as a card.
+/// Draws errors or warnings, each as a card.
 fn troubles(
     sheet: Sheet,
     envelope: &Map<String, Value>,
@@ -134,7 +134,7 @@ fn card(sheet: Sheet, trouble: &Value, singular: &str, tone: Tone) -> Vec<Line> 
     sheet.card(title, body, tone.style())
 }
 
-/// What the tool suggests to do next.
+/// Draws the suggested next steps.
 fn next(sheet: Sheet, envelope: &Map<String, Value>) -> Vec<Line> {
     let inner = sheet.narrower(2);
     let mut body = Vec::new();

@@ -1,4 +1,4 @@
-//! A JSON value as a tree.
+//! Draws a JSON value as a tree.
 
 use serde_json::Value;
 
@@ -9,11 +9,11 @@ use super::style::{KEY, KEYWORD, NUMBER, TEXT};
 use super::width::beginning;
 use crate::plural::grouped;
 
-/// Deeper levels are shown on one line.
+/// The deepest level; deeper values are shown on one line.
 const DEEPEST: usize = 6;
 
-/// Draws a value as a tree, within bounds: a long list ends in `… 40 more`, a deep value in a
-/// single line, and the whole tree in the sheet's number of lines.
+/// Draws a value as a tree within limits. A long list ends in `… 40 more`, a deep value is a single line, and the whole
+/// tree has at most the sheet's number of lines.
 pub(crate) fn tree(sheet: Sheet, value: &Value) -> Vec<Line> {
     let mut tree = TreeDrawing { sheet, lines: Vec::new(), most: sheet.lines() };
     if children(value).is_empty() {
@@ -34,7 +34,7 @@ impl TreeDrawing {
     fn children(&mut self, guides: &Line, value: &Value, depth: usize) {
         let sheet = self.sheet;
         let children = children(value);
-        // The deeper, the fewer: one long list does not push its neighbours off the sheet.
+        // Deeper lists show fewer items, so that one long list does not displace its neighbors.
         let most = (sheet.rows >> depth.min(3)).max(3);
         let shown = if children.len() > most.saturating_add(1) { most } else { children.len() };
         for (index, (name, child)) in children.iter().take(shown).enumerate() {
@@ -69,7 +69,7 @@ impl TreeDrawing {
         }
         let room = sheet.prose().width.saturating_sub(branch.width() + label.width() + 2);
         let line = json(value, room + 1);
-        // A short list of plain values reads better on one line.
+        // A short list of plain values is easier to read on one line.
         let is_flat = children(value)
             .iter()
             .take(room)
@@ -103,7 +103,7 @@ impl TreeDrawing {
         self.children(below, value, depth + 1);
     }
 
-    /// A plain value; a long text wraps, for a few lines.
+    /// Draws a plain value. A long text wraps for a few lines.
     fn leaf(&mut self, branch: Line, below: &Line, label: Line, value: &Value) {
         const MOST_LINES: usize = 6;
         let sheet = self.sheet;
@@ -131,7 +131,7 @@ impl TreeDrawing {
             self.lines.push(head);
             return;
         }
-        // The text begins beside its name when most of a line fits there, else below it.
+        // The text begins next to its name if there is room for half a line, or else below it.
         let beside = sheet.prose().width.saturating_sub(head.width());
         let mut wrapped = if beside * 2 >= room {
             text.wrapped_after(beside, room).into_iter()
@@ -157,7 +157,7 @@ impl TreeDrawing {
     }
 }
 
-/// The beginning of a long list of numbers, which says more on one line, and how many follow.
+/// Returns the beginning of a long list of numbers on one line, and the number of those that follow.
 fn numbers(value: &Value, room: usize) -> Option<(String, usize)> {
     let items = value.as_array()?;
     let mut text = String::from("[");
@@ -176,7 +176,7 @@ fn numbers(value: &Value, room: usize) -> Option<(String, usize)> {
     (count > 0 && count < items.len()).then(|| (text, items.len() - count))
 }
 
-/// The named or numbered values inside a value.
+/// Returns the members or items of a value.
 fn children(value: &Value) -> Vec<(Option<&str>, &Value)> {
     match value {
         Value::Array(items) => items.iter().map(|item| (None, item)).collect(),

@@ -1,4 +1,4 @@
-//! A UI envelope.
+//! Draws a UI envelope.
 
 use serde_json::{Map, Value};
 
@@ -26,7 +26,7 @@ const KNOWN: [&str; 9] = [
     "metadata",
 ];
 
-/// Draws the envelope: what it says, what it brings, what it asks for.
+/// Draws the envelope: its summary, artifacts, missions, signals and suggestions.
 pub(crate) fn draw(sheet: Sheet, envelope: &Map<String, Value>) -> Vec<Line> {
     let empty = Map::new();
     let hints = envelope.get("ui_hints").and_then(Value::as_object).unwrap_or(&empty);
@@ -91,7 +91,7 @@ pub(crate) fn draw(sheet: Sheet, envelope: &Map<String, Value>) -> Vec<Line> {
     lines
 }
 
-/// The members of a list, or a note on what stands there instead.
+/// Draws a list, or a note if the member is not a list.
 fn members(
     sheet: Sheet,
     envelope: &Map<String, Value>,
@@ -115,7 +115,7 @@ pub(crate) fn section(sheet: Sheet, title: &str, about: &str) -> Vec<Line> {
     vec![Line::default(), sheet.heading(title, about)]
 }
 
-/// The question an agent asks back, with its options.
+/// Draws the question of a clarification request, with its options.
 fn clarification(sheet: Sheet, metadata: &Map<String, Value>) -> Vec<Line> {
     let Some(asked) = metadata.get("clarification").and_then(Value::as_object) else {
         return Vec::new();
@@ -149,7 +149,7 @@ fn error(sheet: Sheet, metadata: &Map<String, Value>) -> Vec<Line> {
     std::iter::once(Line::default()).chain(sheet.card(title, body, style)).collect()
 }
 
-/// Hints and the live stream: what the agent suggests, marked as its suggestion.
+/// Draws the hints and the live stream. Suggested actions are marked as the agent's.
 fn closing(sheet: Sheet, envelope: &Map<String, Value>, hints: &Map<String, Value>) -> Vec<Line> {
     let mut fields = Vec::new();
     let actions = list(hints, "suggested_actions");

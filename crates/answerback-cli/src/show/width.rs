@@ -1,13 +1,13 @@
-//! How many columns a text takes, and where it may be cut.
+//! Measures the width of text in columns, and cuts it.
 
 use unicode_width::UnicodeWidthStr;
 
-/// The columns a text takes.
+/// Returns the width of a text in columns.
 pub(crate) fn width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { clusters(text).map(UnicodeWidthStr::width).sum() }
 }
 
-/// The longest beginning of a text that fits, in bytes, and the columns it takes.
+/// Returns the longest beginning of a text that fits, in bytes, and its width.
 pub(crate) fn fit(text: &str, most: usize) -> (usize, usize) {
     if text.is_ascii() {
         let kept = text.len().min(most);
@@ -25,9 +25,9 @@ pub(crate) fn fit(text: &str, most: usize) -> (usize, usize) {
     (bytes, columns)
 }
 
-/// A text of at most `most` columns, ending in `…` when it had to be cut.
+/// Shortens a text to at most `most` columns, with `…` at the end if it was cut.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
-    // One look at a little more than fits: the text may be megabytes long.
+    // This examines only a little more than fits, because the text may have megabytes.
     if fit(text, most + 1).0 == text.len() && width(text) <= most {
         return text.to_owned();
     }
@@ -35,7 +35,7 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     format!("{}…", &text[..bytes])
 }
 
-/// The beginning of a text of at most `most` characters, and how many are left out.
+/// Returns at most `most` characters of a text, and the number of characters left out.
 pub(crate) fn beginning(text: &str, most: usize) -> (&str, usize) {
     match text.char_indices().nth(most) {
         None => (text, 0),
@@ -43,7 +43,7 @@ pub(crate) fn beginning(text: &str, most: usize) -> (&str, usize) {
     }
 }
 
-/// A text in pieces that a terminal draws as one: a character with its marks, an emoji sequence.
+/// Splits a text into the units that a terminal draws as one: a character with its marks, or an emoji sequence.
 pub(crate) fn clusters(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! The registry of artifacts from outside: ids, versions, where each stands, and that it survives.
+//! Tests the registry of artifacts from outside: ids, versions, status changes, and survival of a restart.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::person::Person;
 use crate::replies::example;
 use crate::wrap::Desk;
 
-/// Hands a table in, as a version of an artifact where one is named, and gives how it was registered.
+/// Submits a table, as a version of `named` if it is given. Returns its registration.
 fn hand_in(gateway: &Gateway, headers: &[(&str, &str)], named: Option<&Value>) -> Value {
     let mut document: Value = serde_json::from_str(&example("table")).unwrap();
     if let Some(id) = named {
@@ -48,7 +48,7 @@ fn artifacts_have_ids_versions_and_a_status_that_survive_a_restart() {
         let body = json!({"status": status, "version": version}).to_string();
         person.send("POST", &format!("{path}/status"), &body)
     };
-    // Whoever may only look, or hand in, does not say where it stands.
+    // A token without the scope `decide` cannot change the status.
     let body = json!({"status": "final", "version": 1}).to_string();
     assert_eq!(gateway.send("POST", &format!("{path}/status"), &[], &body).status, 403);
     let done = settle("final", 1);
@@ -62,13 +62,13 @@ fn artifacts_have_ids_versions_and_a_status_that_survive_a_restart() {
     );
     let stale = settle("deprecated", 1);
     assert_eq!((stale.status, &stale.last()["data"]["code"]), (409, &json!("ARTIFACT_CHANGED")));
-    // Another's artifact is not superseded: what claims to is an artifact of its own.
+    // The artifact belongs to another principal, so the submission becomes a new artifact.
     let writer = fs::read_to_string(desk.path("writer.token")).unwrap();
     let writer = format!("Bearer {}", writer.trim());
     let other = hand_in(&gateway, &[("Authorization", &writer)], Some(&id));
     assert_ne!(other["id"], id);
     assert_eq!(other["by"], "writer");
-    // Only what a version says is gone: nobody wrote a path, and none is served.
+    // The artifact refers to no file, so none is served.
     assert_eq!(gateway.send("GET", &format!("{path}/file"), &[], "").status, 404);
 
     drop(gateway);
@@ -88,7 +88,7 @@ fn artifacts_have_ids_versions_and_a_status_that_survive_a_restart() {
     let third = hand_in(&gateway, &[], Some(&id));
     assert_ne!(third["id"], id, "nothing takes the place of what is deprecated");
 
-    // Lists, and what a reply brought.
+    // These requests list artifacts, and those of one reply.
     let ids = |query: &str| -> Vec<Value> {
         let listed = get(&gateway, &format!("/api/artifacts?{query}"));
         listed["artifacts"].as_array().unwrap().iter().map(|it| it["id"].clone()).collect()
@@ -105,7 +105,7 @@ fn artifacts_have_ids_versions_and_a_status_that_survive_a_restart() {
     assert_eq!(reply["artifacts"][0]["version"], 2, "{}", reply["artifacts"]);
     assert_eq!(gateway.send("GET", "/api/artifacts?status=good", &[], "").status, 400);
     assert_eq!(gateway.send("GET", "/api/artifacts/../../etc/passwd", &[], "").status, 404);
-    // Where it stands is in the ledger, as decisions about what was seen.
+    // Status changes are in the ledger, as decisions about the content that the person saw.
     let decisions: Vec<Value> =
         desk.leaves().into_iter().filter(|leaf| leaf["kind"] == "decision").collect();
     let words: Vec<&Value> = decisions.iter().map(|leaf| &leaf["decision"]).collect();

@@ -1,4 +1,4 @@
-//! Results as governed responses, from the client's call to the proof of the record.
+//! Tests results as governed responses, from the client's call to the proof in the ledger.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::folder::Folder;
 use crate::program::told;
 use crate::wrap::{Client, Desk, meta, stub, text};
 
-/// A desk whose results are answered for by an agent of the example's manifest.
+/// A test environment in which an agent of the example manifest attests the results.
 struct Governed {
     desk: Desk,
     prompts: Folder,
@@ -25,7 +25,7 @@ impl Governed {
         Self { desk, prompts, config }
     }
 
-    /// A client of a server that answers with tasks.
+    /// Starts a client of a server that answers with tasks.
     fn client_of_tasks(&self) -> Client {
         let mut command = self.desk.command();
         command.env("STUB_MORE", "1").args(["wrap", "--name", "stub", "--config", &self.config]);
@@ -45,7 +45,7 @@ impl Governed {
         entry["leaf"].clone()
     }
 
-    /// A part of an entry, as a file.
+    /// Writes a part of an entry to a file.
     fn part(&self, receipt: &Value, name: &str) -> String {
         let index = receipt["index"].to_string();
         let bytes = self.ledger(&["show", &index, "--part", name, "--raw"]);
@@ -68,14 +68,14 @@ fn a_call_goes_through_all_five_contracts() {
     let governed = Governed::new("attest-all", "domain-01-analysis");
     let desk = &governed.desk;
     let mut client = desk.client(&["--config", &governed.config]);
-    // The retry contract: what is wrong is told, and the server does not see it.
+    // The model gets the correction message, and the server does not see the call.
     let wrong = client.call("count", json!({"n": "three"}));
     assert_eq!(meta(&wrong, "retry")["class"], "arguments", "{wrong}");
     assert!(text(&wrong).contains("/n (VAL-002)"), "{wrong}");
-    // A call that did not run has no response that anybody answers for.
+    // A call that did not run has no attested response.
     let refused = governed.leaf(meta(&wrong, "receipt"));
     assert_eq!((&refused["kind"], refused.get("agent_id")), (&json!("validation"), None));
-    // The tool envelope, and the receipt of the governed response.
+    // A valid call returns the tool envelope, and the receipt of the governed response.
     let answer = client.call("count", json!({"n": 3}));
     assert_eq!(text(&answer), "3 kg");
     let envelope = governed.prompts.write("envelope.json", meta(&answer, "envelope"));
@@ -83,7 +83,7 @@ fn a_call_goes_through_all_five_contracts() {
     let receipt = meta(&answer, "receipt").clone();
     client.leave();
 
-    // The governed response, recorded and vouched for.
+    // The governed response is recorded and accepted.
     let leaf = governed.leaf(&receipt);
     assert_eq!((&leaf["kind"], &leaf["contract"]), (&json!("response"), &json!("governed")));
     assert_eq!(leaf["response_id"], receipt["responseId"]);
@@ -107,14 +107,14 @@ fn a_call_goes_through_all_five_contracts() {
     let checked = desk.good(&[&["check", "--as", "governed"], &*against, &[&response]].concat());
     assert!(checked.contains("accepted: domain domain-01-analysis"), "{checked}");
 
-    // The other two contracts, made of the recorded document.
+    // The recorded document converts to the other two contracts.
     for contract in ["ui", "atdf"] {
         let converted = desk.good(&["convert", "--to", contract, &response]);
         let converted = governed.prompts.put(&format!("{contract}.json"), &converted);
         desk.good(&["check", "--as", contract, &converted]);
     }
 
-    // The ledger holds at all levels, and proves the receipt.
+    // The ledger verifies at all levels, and so does the receipt.
     let report = governed.ledger(&["verify", "--format", "json"]);
     let report: Value = serde_json::from_str(report.trim()).unwrap();
     let levels = report["levels"].as_array().unwrap();
@@ -172,7 +172,7 @@ fn a_result_that_nobody_vouches_for_is_withheld() {
     let governed = Governed::new("attest-refused", "domain-01-analysis");
     let mut client = governed.desk.client(&["--config", &governed.config]);
     assert_eq!(text(&client.call("echo", json!({"text": "a"}))), "a");
-    // The prompt is locked anew, and this gateway still speaks under the old one.
+    // The lock changes while the gateway still attests under the old one.
     governed.prompts.edit("prompt-lock.json", "81c7615", "91c7615");
     let answer = client.call("echo", json!({"text": "swordfish"}));
     assert_eq!(answer["result"]["isError"], true, "{answer}");
@@ -192,11 +192,11 @@ fn a_result_that_nobody_vouches_for_is_withheld() {
     let delivered = fs::read_to_string(governed.part(&receipt, "delivered")).unwrap();
     assert!(delivered.contains("Do not repeat the call"), "{delivered}");
     assert!(!delivered.contains("swordfish"), "{delivered}");
-    // A lock that is none is no better.
+    // An invalid lock has the same effect.
     governed.prompts.put("prompt-lock.json", "{");
     let answer = client.call("echo", json!({"text": "b"}));
     assert_eq!(meta(&answer, "retry")["class"], "stop", "{answer}");
-    // When the lock is what it was, so is the agent.
+    // When the lock is restored, results are attested again.
     let example =
         concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/governance/prompt-lock.json");
     governed.prompts.put("prompt-lock.json", &fs::read_to_string(example).unwrap());
@@ -251,7 +251,7 @@ fn who_cannot_speak_does_not_start() {
     );
 }
 
-/// Whoever asks at the same moment as others is given what the server said to it, under an id of its own.
+/// Concurrent requests for a task's result each get the server's response, under a response id of their own.
 #[test]
 fn results_of_a_task_that_come_at_the_same_moment_are_each_answered_for() {
     let governed = Governed::new("attest-race", "domain-01-analysis");
@@ -294,7 +294,7 @@ fn the_result_of_a_task_is_answered_for_once() {
     );
     assert_eq!(leaf["response_id"], receipt["responseId"]);
     assert_eq!(leaf["correlation_id"], task["correlation_id"]);
-    // Results that differ are each answered for, however many there are.
+    // Different results of one task are each attested, however many there are.
     let mut client = begin();
     client.call("later", json!({"task": "other"}));
     let mut seen = std::collections::BTreeSet::new();
@@ -304,7 +304,7 @@ fn the_result_of_a_task_is_answered_for_once() {
         assert_eq!(governed.leaf(meta(&result, "receipt"))["agent_id"], "domain-01-analysis");
         assert!(seen.insert(meta(&result, "receipt")["responseId"].to_string()), "{result}");
     }
-    // What nobody was seen to make was not checked before it ran, and that is said.
+    // The gateway did not see this task's call, so it was not checked. The record says so.
     let unknown = client.ask("tasks/result", json!({"taskId": "t-9"}));
     let leaf = governed.leaf(meta(&unknown, "receipt"));
     assert_eq!((&leaf["contract"], leaf.get("tool")), (&json!("governed"), None), "{leaf}");

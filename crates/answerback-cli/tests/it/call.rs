@@ -1,11 +1,11 @@
-//! `answerback call`: one call, and what the model would be told.
+//! Tests `answerback call`: one call, and the message for the model.
 
 use crate::program::{run, run_with, told};
 
 const LOG: &str = "tests/replay";
 const BAD: &str = r#"{"pth": "a.txt", "encoding": "uft8", "limit": "10"}"#;
 
-/// What is told, with the id of the escalation and the time left out: they differ each time.
+/// Returns the output, with the escalation's id and the times masked, because they change every time.
 fn call(options: &[&str], text: &str) -> String {
     let schema = ["call", "--schema", "tools.json"];
     let output = run(LOG, &[&schema[..], options, &[text]].concat());
@@ -97,7 +97,7 @@ fn from_standard_input() {
     assert_eq!(told(&bad), told(&given));
 }
 
-/// A file that is no schema, such as a package.json, checks nothing.
+/// A file that is not a schema, such as a package.json, leaves the call unchecked.
 #[test]
 fn a_file_without_a_keyword_of_json_schema_is_no_check() {
     for schema in [
@@ -112,7 +112,7 @@ fn a_file_without_a_keyword_of_json_schema_is_no_check() {
     }
 }
 
-/// A text that is too long for its pattern hides nothing and uses no attempt.
+/// A text that is too long for its pattern causes a warning. It hides no other finding and uses no attempt.
 #[test]
 fn a_long_text_is_a_warning() {
     let schema =

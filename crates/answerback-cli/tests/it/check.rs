@@ -1,10 +1,10 @@
-//! `answerback check`: judged, not good, could not judge.
+//! Tests `answerback check`: valid, invalid, and documents that cannot be checked.
 
 use serde_json::Value;
 
 use crate::program::{run, run_with, told};
 
-/// The library's good documents.
+/// The library's valid documents.
 const DOCUMENTS: &str = "../answerback/tests/documents";
 
 #[test]
@@ -151,7 +151,7 @@ fn a_list_of_tools_is_checked_as_descriptors() {
     };
     insta::assert_snapshot!("check-tools-json", of_list(&lists[0]));
     assert!(lists.iter().all(|list| of_list(list) == of_list(&lists[0])));
-    // One definition is a list of one.
+    // A single definition counts as a list of one.
     let one =
         r#"{"name": "good", "description": "Reads a file.", "inputSchema": {"type": "object"}}"#;
     assert_eq!(run_with(DOCUMENTS, &["check", "-"], one).status.code(), Some(0));

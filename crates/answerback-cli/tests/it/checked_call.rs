@@ -1,4 +1,5 @@
-//! `POST /api/calls/check`, and with a conversation: attempts that are counted in the store, and the person who is asked.
+//! Tests `POST /api/calls/check`, and with a conversation the attempts that are counted in the store and the
+//! escalation.
 
 use std::fs;
 
@@ -22,7 +23,7 @@ fn bearer(desk: &Desk, name: &str) -> String {
     format!("Bearer {}", token.trim())
 }
 
-/// A call of a tool that no server has, as some program would have it judged.
+/// Returns a call of a tool that no server has, as an external program would have it checked.
 fn line(arguments: &Value) -> Value {
     let schema = json!({
         "type": "object",
@@ -42,7 +43,7 @@ fn wrong() -> Value {
     line(&json!({"user": 7, "password": SECRET, "word": "xyzzy"}))
 }
 
-/// Checks until a person is asked, and gives the case.
+/// Checks an invalid call until it is escalated, and returns the case.
 fn escalate(gateway: &Gateway) -> Value {
     for attempt in 1..=2 {
         let told = check(gateway, &wrong());
@@ -82,7 +83,7 @@ fn attempts_are_counted_in_the_store_by_all_who_serve_it() {
     let (one, other) = (start(&desk), start(&desk));
     assert_eq!(check(&one, &wrong())["attempt"], 1);
     assert_eq!(check(&other, &wrong())["attempt"], 2);
-    // Another conversation, another tool and another token are counted apart; without a conversation nothing is.
+    // Another conversation, tool or token has its own count. Without a conversation nothing is counted.
     let mut apart = wrong();
     apart["conversation"] = "d".into();
     assert_eq!(check(&one, &apart)["attempt"], 1);
@@ -100,7 +101,7 @@ fn attempts_are_counted_in_the_store_by_all_who_serve_it() {
     let again = start(&desk);
     let told = check(&again, &wrong());
     assert_eq!((&told["status"], &told["attempt"]), (&json!("blocked"), &json!(3)), "{told}");
-    // Each that was counted is in the record, and nothing of what it hides.
+    // Every counted attempt is in the ledger, without the secrets.
     let leaves = desk.leaves();
     let checked: Vec<&Value> =
         leaves.iter().filter(|leaf| leaf["upstream"] == "api/calls/check").collect();
@@ -125,7 +126,7 @@ fn calls_of_the_gateway_are_counted_apart() {
     let called = json!({"name": "count", "arguments": {"n": 0}, "_meta": {"dev.answerback/conversation": "c"}});
     let answer = session.ask("tools/call", called);
     assert_eq!(meta(&answer, "retry")["attempt"], 1, "{answer}");
-    // Of two servers with a tool of one name each has attempts of its own.
+    // Two servers with a tool of the same name have separate counts.
     for tool in ["count", "two_count"] {
         let line = json!({"tool": tool, "arguments": {"n": 0}, "conversation": "c"});
         assert_eq!(check(&gateway, &line)["attempt"], 1, "{tool}");
@@ -137,7 +138,7 @@ fn what_is_approved_passes_once() {
     let desk = Desk::new();
     let gateway = start(&desk);
     let case = escalate(&gateway);
-    // While nobody decided, wrong calls wait.
+    // Invalid calls stay blocked until the decision.
     let told = check(&gateway, &wrong());
     assert_eq!((&told["status"], &told["valid"]), (&json!("blocked"), &json!(false)), "{told}");
     decide(&desk, &gateway, &case, json!({"decision": "approve"}));
@@ -156,7 +157,8 @@ fn what_is_approved_passes_once() {
     desk.good(&["ledger", "verify"]);
 }
 
-/// Who asked gets the corrected arguments whole: with the next check, once, and from the case until it was heard.
+/// The caller that asked gets the corrected arguments unredacted: once with the next check, and from the case until the
+/// decision is acknowledged.
 #[test]
 fn what_is_corrected_is_given_once_and_whole_to_who_asked() {
     let desk = Desk::new();
@@ -176,7 +178,7 @@ fn what_is_corrected_is_given_once_and_whole_to_who_asked() {
     };
     assert_eq!(heard(None), whole);
     assert_eq!(heard(Some("other")), corrected, "another token is told what is recorded");
-    // Somebody else's calls are not concerned, though they name the same conversation.
+    // Calls of another token are not affected, even with the same conversation.
     let bearer = bearer(&desk, "other");
     let headers = [("Authorization", bearer.as_str())];
     let others = gateway.send("POST", "/api/calls/check", &headers, &wrong().to_string());
@@ -197,7 +199,8 @@ fn what_is_corrected_is_given_once_and_whole_to_who_asked() {
     desk.good(&["ledger", "verify"]);
 }
 
-/// A model that sends what it was told gets what that stands for; one that mends its call by itself is judged by that.
+/// Redaction marks in a call are filled in with the original values. A call that the model fixed by itself is checked
+/// as it is.
 #[test]
 fn a_call_that_fits_by_itself_is_judged_as_it_is() {
     for (arguments, expected) in [
@@ -221,7 +224,7 @@ fn a_call_that_fits_by_itself_is_judged_as_it_is() {
     }
 }
 
-/// Of a name that stands twice nobody knows which value the person meant.
+/// A duplicate name is ambiguous, so the correction is rejected.
 #[test]
 fn a_correction_with_a_repeated_name_is_refused() {
     let desk = Desk::new();
@@ -247,7 +250,7 @@ fn a_correction_with_a_repeated_name_is_refused() {
     assert_eq!(check(&gateway, &wrong())["status"], "blocked");
 }
 
-/// What a person corrected is for calls that it fits. One that comes with another schema does not use it up.
+/// A correction applies to a call that it fits. A call with another schema does not use it up.
 #[test]
 fn a_correction_waits_for_a_call_that_it_fits() {
     let desk = Desk::new();
@@ -280,7 +283,7 @@ fn words_are_told_once_and_a_rejection_stops() {
     let good = line(&json!({"user": "ada", "password": SECRET}));
     let told = check(&gateway, &good);
     assert_eq!((&told["status"], told.get("guidance")), (&json!("ok"), None), "{told}");
-    // A call that is right at once has the words beside it.
+    // A call that is valid at once still gets the person's guidance.
     let case = escalate(&gateway);
     decide(&desk, &gateway, &case, json!({"decision": "respond", "message": "well done"}));
     assert_eq!(check(&gateway, &good)["guidance"], "well done");
@@ -329,7 +332,7 @@ fn any_program_can_have_a_call_judged() {
     assert_eq!(broken.last()["data"]["code"], "INVALID_PARAMETER", "{:?}", broken.events);
 }
 
-/// Where several servers are one, a tool is checked as the server behind its name has it.
+/// If several servers share an endpoint, a tool is checked against the schema of the server that its name belongs to.
 #[test]
 fn a_call_is_judged_by_the_server_that_its_name_means() {
     let desk = Desk::new();
@@ -339,7 +342,7 @@ fn a_call_is_judged_by_the_server_that_its_name_means() {
         let line = json!({"id": "a", "tool": tool, "arguments": {"n": 1, "unit": "stone"}});
         gateway.send("POST", "/api/calls/check", &[], &line.to_string()).last().clone()
     };
-    // Of the second server anything is a unit; of the first, two words are.
+    // The second server accepts any unit, the first only two.
     Session::begin(&gateway, "/mcp/two").ask("tools/list", json!({}));
     Session::begin(&gateway, "/mcp").ask("tools/list", json!({}));
     let prefixed = check("two_count");
@@ -356,7 +359,7 @@ fn a_call_is_judged_by_the_server_that_its_name_means() {
     );
     assert_eq!(check("three_count")["errors"][0]["error_code"], "VAL-008");
     drop(gateway);
-    // After a restart names mean what they meant, before anybody asked for all tools.
+    // After a restart the names keep their meaning, even before a client lists all tools.
     let gateway = Gateway::start(&desk, &config, &[]);
     for path in ["/mcp/two", "/mcp/one"] {
         Session::begin(&gateway, path).call("echo", json!({"text": "a"}));
@@ -366,11 +369,11 @@ fn a_call_is_judged_by_the_server_that_its_name_means() {
     assert_eq!(judged.last()["valid"], true, "{:?}", judged.events);
 }
 
-/// A name belongs to the server that had it, whoever is there instead.
+/// A name belongs to its server, even while another server is the only one available.
 #[test]
 fn a_tool_whose_server_is_missing_is_not_judged_by_another_one() {
     let desk = Desk::new();
-    // Of the second server anything is a unit; of the first, two words are.
+    // The second server accepts any unit, the first only two.
     let config = two_stubs().replace("STUB_PAGE: \"3\"", "STUB_HEADER: \"1\"");
     let gateway = Gateway::start(&desk, &config, &[]);
     Session::begin(&gateway, "/mcp").ask("tools/list", json!({}));
@@ -380,7 +383,7 @@ fn a_tool_whose_server_is_missing_is_not_judged_by_another_one() {
     assert!(names.is_file());
     for has_names in [true, false] {
         if !has_names {
-            // What was pinned says it, too.
+            // The pinned tool definitions contain the names, too.
             fs::remove_file(&names).unwrap();
         }
         let gateway = Gateway::start(&desk, &missing, &[]);

@@ -1,4 +1,4 @@
-//! A reader that leaves, such as `head`: the exit code says what it says with a reader that stays.
+//! Tests a consumer that stops reading, such as `head`: the exit code does not change.
 
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -9,14 +9,14 @@ const DOCUMENTS: &str = "../answerback/tests/documents";
 const GOOD: &str = "{\"status\":\"success\",\"data\":{\"message\":\"m\"},\"meta\":{\"timestamp\":\"2026-01-02T03:04:05Z\"}}\n";
 const BAD: &str = "{\"response_type\":\"txt\",\"summary\":\"\"}\n";
 
-/// Runs the program with an output that nobody reads.
+/// Runs the program with a closed output.
 fn run_left(arguments: &[&str], input: Stdio) -> Output {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     program(DOCUMENTS).args(arguments).stdin(input).stdout(writer).output().unwrap()
 }
 
-/// The exit code with a reader, which is the same without one.
+/// Returns the exit code, which must be the same with an open and a closed output.
 fn code(arguments: &[&str]) -> i32 {
     let heard = run(DOCUMENTS, arguments);
     let left = run_left(arguments, Stdio::null());
@@ -94,7 +94,7 @@ fn what_fails_is_no_success_because_nobody_reads() {
     ] {
         assert_eq!(code(arguments), expected, "{arguments:?}");
     }
-    // Nobody would ever end it.
+    // Without this, the command would never end.
     let followed = run_left(&["ledger", "--store", &store, "tail", "--follow"], Stdio::null());
     assert_eq!(followed.status.code(), Some(0));
 }

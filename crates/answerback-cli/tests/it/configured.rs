@@ -1,4 +1,4 @@
-//! The ledger as a configuration says: store, key, anchor, origin and governance, with flags over all of it.
+//! Tests the ledger with a configuration: store, key, anchor, origin and governance, and options that override them.
 
 use std::fs;
 
@@ -33,7 +33,7 @@ fn everything_lies_where_the_configuration_says() {
     let stats = ledger.good(&["--config", &config, "stats"]);
     assert!(stats.contains("example.org/audit") && stats.contains("far/audit.anchor"), "{stats}");
     assert_eq!(ledger.code(&["--config", &config, "verify"]), 0);
-    // Flags win, each for itself.
+    // Each option overrides its own setting.
     let [store, key, anchor] =
         ["other.db", "other.key", "other.anchor"].map(|name| ledger.path(name));
     let other = ["--store", store.to_str().unwrap(), "--key", key.to_str().unwrap()];
@@ -41,14 +41,14 @@ fn everything_lies_where_the_configuration_says() {
     ledger.good(&[&["--config", &config], &other[..], &["record", "ui-least.json"]].concat());
     assert!(store.is_file() && key.is_file());
     assert_eq!(size(&ledger, &["--config", &config]), "3");
-    // A variable stands between the two.
+    // A variable overrides the configuration, and an option overrides the variable.
     let output = ledger
         .command(&["--config", &config, "stats", "--format", "json"])
         .env("ANSWERBACK_STORE", ledger.path("nowhere.db"))
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", told(&output));
-    // Another name is not taken for the same log.
+    // A ledger with another origin is not taken for the same log.
     let renamed = fs::read_to_string(&config).unwrap().replace("org/audit", "org/other");
     configured(&ledger, &renamed);
     insta::assert_snapshot!(
@@ -107,7 +107,7 @@ fn what_is_wrong_in_it_is_named() {
     }
 }
 
-/// A URL that holds a password need not stand in the configuration.
+/// A URL with a password can be stored outside the configuration.
 #[test]
 fn a_url_comes_from_a_variable_or_a_file() {
     let ledger = Ledger::new();

@@ -1,4 +1,4 @@
-//! The console from outside: its API as programs, agents and people use it.
+//! Tests the console from outside: its API as programs, agents and people use it.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::person::Person;
 use crate::replies::example;
 use crate::wrap::Desk;
 
-/// A server without a configuration of its own: our tools behind it, everything recorded.
+/// Starts a server with our own tools behind it and everything recorded.
 pub(crate) fn start(desk: &Desk, config: &str) -> Gateway {
     Gateway::start(desk, config, &[])
 }
@@ -28,7 +28,7 @@ fn every_operation_of_the_description_is_there() {
     let mut asked = 0;
     for (path, operations) in document["paths"].as_object().unwrap() {
         for (method, operation) in operations.as_object().unwrap() {
-            // What follows is asked elsewhere, and does not end by itself.
+            // These operations are tested elsewhere, and the event stream never ends.
             if path == "/api/events" || method == "delete" {
                 continue;
             }
@@ -48,7 +48,7 @@ fn every_operation_of_the_description_is_there() {
     assert!(asked > 30, "{asked}");
 }
 
-/// Asserts that an answer is a problem, and one that the description of the operation names.
+/// Asserts that a response is a problem, and that the operation's description lists its status.
 fn assert_described(operation: &Value, answer: &Answer, about: &str) {
     let problem = answer.last();
     let findings = answerback::contract::atdf::check(problem, Profile::Strict);
@@ -71,7 +71,7 @@ fn every_wrong_request_is_answered_with_a_problem_that_is_described() {
     };
     let as_json = "application/json";
     let document = send("GET", "/api/openapi.json", as_json, "").last().clone();
-    // Bodies that no object is, whatever its members are.
+    // None of these bodies is an object, whatever members an operation requires.
     let wrong = ["[]", "[1]", "\"text\"", "7", "null", "{", "{} {}", "{\"a\": 1, \"a\": 2}"];
     let mut requests = 0;
     for (path, operations) in document["paths"].as_object().unwrap() {
@@ -117,7 +117,7 @@ fn every_wrong_request_is_answered_with_a_problem_that_is_described() {
                     let answer = send(&method, &place, as_json, "{}");
                     let about = format!("{method} {place}");
                     requests += 1;
-                    // What the path names is looked up first in some operations.
+                    // Some operations look up the path before they parse the body.
                     assert!(matches!(answer.status, 400 | 404), "{about}: {}", answer.last());
                     assert_described(operation, &answer, &about);
                 }
@@ -125,10 +125,10 @@ fn every_wrong_request_is_answered_with_a_problem_that_is_described() {
         }
     }
     assert!(requests > 300, "{requests}");
-    // What the description allows is accepted: a whole number with a fraction of zero.
+    // The description allows a whole number with a zero fraction.
     let call = r#"{"tool": "a", "arguments": {}, "turn": 3.0, "schema": {"type": "object"}}"#;
     assert_eq!(send("POST", "/api/calls/check", as_json, call).status, 200);
-    // The number of a variant is not its name: `0` would approve.
+    // The index of a variant does not count as its name: `0` would mean approve.
     let question =
         send("POST", "/api/cases", as_json, r#"{"kind": "question", "question": "Go?"}"#);
     let case = &question.last()["case"];
@@ -167,7 +167,7 @@ fn a_person_decides_and_the_agent_that_waits_hears_of_it() {
             let text = answer.body_mut().read_to_string().unwrap();
             (began.elapsed(), serde_json::from_str::<Value>(&text).unwrap())
         });
-        // What the person saw is what counts.
+        // The decision must refer to the content that the person saw.
         let mut other = case.clone();
         other["case"]["digest"] = "0".repeat(64).into();
         let changed = person.decide(&other, json!({"decision": "approve"}));
@@ -175,7 +175,7 @@ fn a_person_decides_and_the_agent_that_waits_hears_of_it() {
             (changed.status, &changed.last()["data"]["code"]),
             (409, &json!("CASE_CHANGED"))
         );
-        // Changed arguments fit what the proposal asks for, whoever decides where.
+        // Changed arguments must match the proposal's schema on every surface.
         let wrong = json!({"decision": "modify", "arguments": {"ship": "Aurora", "to_berth": "seven", "at": "15:00"}});
         let refused = person.decide(&case, wrong);
         assert_eq!(
@@ -203,7 +203,7 @@ fn a_person_decides_and_the_agent_that_waits_hears_of_it() {
     assert_eq!(acknowledged.last()["acknowledged"]["outcome"], "done");
     let again = gateway.send("POST", &format!("{path}/acknowledgement"), &[], &seen);
     assert_eq!(again.status, 200);
-    // Every decision is in the ledger, and the inbox of the terminal shows the same.
+    // Every decision is in the ledger.
     let decisions = desk.leaves().into_iter().filter(|leaf| leaf["kind"] == "decision").count();
     assert_eq!(decisions, 1);
 
@@ -215,7 +215,7 @@ fn a_person_decides_and_the_agent_that_waits_hears_of_it() {
     let empty = gateway.send("POST", "/api/cases", &[], &question.to_string());
     let empty = person.decide(empty.last(), json!({"decision": "respond", "message": "  "}));
     assert_eq!((empty.status, &empty.last()["data"]["code"]), (422, &json!("DECISION_UNUSABLE")));
-    // The terminal shows what the pages show.
+    // The terminal shows the same cases as the pages.
     let store = desk.path("state/answerback/ledger.db");
     let store = store.to_str().unwrap();
     let listed = desk.good(&["inbox", "list", "--all", "--store", store]);
@@ -271,7 +271,7 @@ fn an_agent_needs_no_http_client_of_its_own() {
         (&decided["status"], &decided["decision"]["decision"]),
         (&json!("decided"), &json!("approve"))
     );
-    // They are checked like all calls, and have no part in /mcp.
+    // Our own tools are checked like all others, and are not part of /mcp.
     let wrong = agent.call("decision_get", json!({"case": 7}));
     assert_eq!(wrong["result"]["isError"], true, "{wrong}");
     let mut client = Session::begin(&gateway, "/mcp");

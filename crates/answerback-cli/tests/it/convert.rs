@@ -1,4 +1,4 @@
-//! `answerback convert`: there, back, and what is asked for.
+//! Tests `answerback convert`: to another contract, back, and with missing inputs.
 
 use std::fs;
 use std::path::PathBuf;
@@ -84,7 +84,7 @@ fn a_governed_response_takes_its_identity_from_the_lock() {
     let checked = run_with(DOCUMENTS, &["check", "--format", "json", "-"], output.stdout.clone());
     assert_eq!(checked.status.code(), Some(0), "{}", told(&checked));
 
-    // Home again, to the byte.
+    // The conversion back restores the original.
     let home = run_with(DOCUMENTS, &["convert", "--to", "tool", "-"], output.stdout);
     let home: Value = serde_json::from_slice(&home.stdout).unwrap();
     let original =
@@ -113,7 +113,7 @@ fn a_governed_response_takes_its_identity_from_the_lock() {
     );
 }
 
-/// In the example a prompt's key is not its agent's id: only manifest and lock together know both.
+/// In the example, a prompt's key differs from its agent's id, so both manifest and lock are needed.
 #[test]
 fn a_manifest_gives_agents_their_ids() {
     const EXAMPLE: &str = "../../examples/governance";

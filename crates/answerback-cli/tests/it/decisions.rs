@@ -1,4 +1,4 @@
-//! Decisions as those hear of them who follow, wherever they were made.
+//! Tests how decisions reach followers, on whichever surface they were made.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read as _, Write as _};
@@ -60,7 +60,7 @@ fn whoever_follows_hears_of_decisions_and_acknowledgements() {
     let (_, put_off, told) = next_decision(&mut reader);
     assert_eq!(told["state"], "deferred", "{told}");
     assert_eq!(told["seq"], put_off.unwrap());
-    // Another process on the same store decides.
+    // Another process with the same store decides.
     let path = format!("/api/cases/{}", case["id"].as_str().unwrap());
     let current = gateway.send("GET", &path, &[], "").last()["case"].clone();
     let elsewhere = start(&desk, CONFIG);
@@ -80,18 +80,18 @@ fn whoever_follows_hears_of_decisions_and_acknowledgements() {
         (&told["case"], &told["decision"], &told["state"]),
         (&case["id"], &json!("respond"), &json!("acknowledged"))
     );
-    // Whoever was away goes on from where they were, and nothing comes twice.
+    // A client that reconnects continues from its position, without duplicates.
     let after = format!("Last-Event-ID: {}\r\n", put_off.unwrap());
     let mut again = Reader::open(&gateway, "/api/events", &after);
     assert_eq!(next_decision(&mut again).1, decided);
     assert_eq!(next_decision(&mut again).1, acknowledged);
-    // Who may only hand in waits for its own cases, and follows nothing.
+    // A token with only the scope `ingest` can wait for its own cases, but cannot follow events.
     let writer = bearer(&desk, "writer");
     let refused = gateway.send("GET", "/api/events", &[("Authorization", &writer)], "");
     assert_eq!((refused.status, &refused.last()["data"]["code"]), (403, &json!("SCOPE_MISSING")));
 }
 
-/// Somebody who is told of decisions and answers as it is set.
+/// A webhook receiver that responds with a configurable status.
 struct Hook {
     address: SocketAddr,
     status: Arc<AtomicU16>,
@@ -124,7 +124,7 @@ impl Hook {
                 let head = format!(
                     "HTTP/1.1 {status} So\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
                 );
-                // Whoever was killed meanwhile does not hear it.
+                // The sender may have been killed in the meantime.
                 let _ = lines.get_mut().write_all(head.as_bytes());
                 let _ = sender.send((status, serde_json::from_slice(&body).unwrap()));
             }
@@ -144,7 +144,7 @@ fn the_webhook_hears_of_every_decision_over_refusals_and_a_restart() {
     let config = format!("{CONFIG}console:\n  webhook: http://{}/told\n", hook.address);
     let gateway = start(&desk, &config);
     let respond = json!({"decision": "respond", "message": "a"});
-    // Turned away at first: it comes again.
+    // The first delivery is rejected, so it is retried.
     hook.status.store(500, Ordering::SeqCst);
     let first = ask(&gateway, "First?");
     decide(&desk, &gateway, &first, respond.clone());
@@ -159,7 +159,7 @@ fn the_webhook_hears_of_every_decision_over_refusals_and_a_restart() {
         (&told["case"], &told["decision"]["message"], &told["by"]),
         (&first["id"], &json!("a"), &json!("decider"))
     );
-    // It does not hear of the second one before the server is killed.
+    // The server is killed before the second delivery succeeds.
     hook.status.store(503, Ordering::SeqCst);
     let second = ask(&gateway, "Second?");
     decide(&desk, &gateway, &second, respond.clone());
@@ -221,7 +221,7 @@ fn secrets_of_an_answer_are_for_whoever_asked() {
         told["case"]["state"]["submission"]["message"].as_str().unwrap().to_owned()
     };
     assert_eq!(heard(&gateway, &writer), format!("take {secret}"));
-    // Over a restart, too; and for nobody else.
+    // This also holds after a restart, and other tokens still see only the redacted text.
     drop(gateway);
     let gateway = start(&desk, CONFIG);
     assert_eq!(heard(&gateway, &writer), format!("take {secret}"));

@@ -1,4 +1,4 @@
-//! `answerback serve --demo` from outside.
+//! Tests `answerback serve --demo` from outside.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

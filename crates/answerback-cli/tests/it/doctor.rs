@@ -1,4 +1,4 @@
-//! `answerback doctor` from outside, at desks where something is wrong.
+//! Tests `answerback doctor` from outside, in environments with problems.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::program::told;
 use crate::wrap::{Desk, stub};
 
-/// What the doctor found with this configuration, and how it ended.
+/// Returns the exit code and the findings for this configuration.
 fn found(desk: &Desk, config: &str) -> (i32, Vec<Value>) {
     let config = desk.config(config);
     let mut command = desk.command();
@@ -19,7 +19,7 @@ fn found(desk: &Desk, config: &str) -> (i32, Vec<Value>) {
     (output.status.code().unwrap(), lines)
 }
 
-/// Whether one of the problems says this.
+/// True if one of the problems contains this text.
 fn is_a_problem(found: &[Value], said: &str) -> bool {
     let says = |finding: &&Value| finding["what"].as_str().unwrap().contains(said);
     found.iter().filter(says).any(|finding| finding["standing"] == "problem")
@@ -42,7 +42,7 @@ fn every_key_that_means_nothing_is_a_problem() {
     }
 }
 
-/// The file may be shared with programs that need those keys.
+/// The file may be shared with programs that use those keys.
 #[test]
 fn keys_of_other_programs_are_no_problem() {
     let desk = Desk::new();
@@ -54,7 +54,7 @@ fn keys_of_other_programs_are_no_problem() {
     assert_eq!(about["mend"], Value::Null, "{about}");
 }
 
-/// A typing error must not serve something else than the file describes.
+/// A typo must not change which servers are served.
 #[test]
 fn a_typing_error_in_the_configuration_serves_nothing() {
     let desk = Desk::new();
@@ -105,7 +105,7 @@ fn tokens_that_are_not_there_yet_are_no_names() {
     assert_eq!(tokens["what"], "0 of 1 are there; the others are made when the server starts");
 }
 
-/// Where `scripts/postgres` runs the tests: what the database says of itself.
+/// Under `scripts/postgres`, tests the database's durability settings.
 #[test]
 fn a_database_that_may_lose_entries_is_told() {
     let Ok(server) = std::env::var("ANSWERBACK_TEST_POSTGRES") else { return };
@@ -130,7 +130,7 @@ fn a_database_that_may_lose_entries_is_told() {
     );
 }
 
-/// A server that does not answer is waited for; what is known by then is told.
+/// Findings are printed before a slow server responds.
 #[test]
 fn findings_are_told_as_they_are_found() {
     let desk = Desk::new();
@@ -180,7 +180,7 @@ for line in sys.stdin:
     }
 }
 
-/// What `serve` refuses, the doctor calls a problem.
+/// Everything that `serve` rejects is a problem for the doctor.
 #[test]
 fn what_cannot_be_served_is_a_problem() {
     let desk = Desk::new();
@@ -207,7 +207,7 @@ fn what_cannot_be_served_is_a_problem() {
     assert!(!desk.path("desk.token").exists(), "who only looks makes nothing");
 }
 
-/// One word about the configuration, and not two that contradict each other.
+/// The configuration has exactly one finding, never two that contradict each other.
 #[test]
 fn a_configuration_is_good_or_a_problem() {
     let desk = Desk::new();
@@ -232,7 +232,7 @@ fn a_ledger_that_is_none_is_told_with_a_command_that_looks_at_it() {
     assert!(shown.contains(&verify), "{shown}");
 }
 
-/// Looking at a file that nobody wrote to does not make it a ledger.
+/// Reading an empty file does not turn it into a ledger.
 #[test]
 fn an_empty_file_stays_one() {
     let desk = Desk::new();

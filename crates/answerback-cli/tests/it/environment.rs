@@ -1,11 +1,11 @@
-//! What a server knows of our variables: nothing that the configuration names for a secret, but for its own.
+//! Tests the environment of servers: they see no variables with configured secrets, except their own.
 
 use serde_json::{Value, json};
 
 use crate::gateway::{Gateway, Session};
 use crate::wrap::{Client, Desk, stub, text};
 
-/// Variables that hold secrets of ours, by the configuration or by their names.
+/// Variables with our secrets, by the configuration or by their names.
 const SECRETS: [&str; 6] = [
     "DESK_TOKEN",
     "SEARCH_KEY",
@@ -31,12 +31,12 @@ store: {{url_env: LEDGER_URL}}
     )
 }
 
-/// A token, as any of the secrets here could be one.
+/// Returns a token, which can serve as any of the secrets here.
 fn token() -> String {
     format!("ab_{}A", "k".repeat(42))
 }
 
-/// A desk whose variables hold secrets.
+/// Adds variables with secrets to the command.
 fn with_secrets(mut command: std::process::Command) -> std::process::Command {
     command.env("ORDINARY", "as it is").env("STUB_MORE", "1");
     for name in SECRETS {

@@ -1,4 +1,4 @@
-//! A reader of what the console tells as it happens.
+//! A client for the console's live events.
 
 use std::io::{BufRead, BufReader, Write as _};
 use std::net::TcpStream;
@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use crate::gateway::{Gateway, PATIENCE};
 
-/// A reader of server-sent events.
+/// A client for server-sent events.
 pub(crate) struct Reader {
     lines: BufReader<TcpStream>,
 }
 
-/// An event as it is sent: name, id, data.
+/// A received event: name, id and data.
 pub(crate) type Sent = (String, Option<u64>, Value);
 
 impl Reader {
@@ -22,7 +22,7 @@ impl Reader {
         reader
     }
 
-    /// Only how the request was answered; then it is closed.
+    /// Returns only the status of the response and closes the connection.
     pub(crate) fn status(gateway: &Gateway, path: &str, header: &str) -> Option<u16> {
         Self::ask(gateway, path, header).answer()
     }
@@ -33,7 +33,7 @@ impl Reader {
         status.split(' ').nth(1)?.parse().ok()
     }
 
-    /// Asks, and does not wait for the answer.
+    /// Sends the request without waiting for the response.
     pub(crate) fn ask(gateway: &Gateway, path: &str, header: &str) -> Self {
         let url = gateway.url(path);
         let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
@@ -49,7 +49,7 @@ impl Reader {
         Self { lines: BufReader::new(stream) }
     }
 
-    /// The next event; nothing when the stream has ended.
+    /// Returns the next event, or `None` at the end of the stream.
     pub(crate) fn next(&mut self) -> Option<Sent> {
         let (mut name, mut id, mut data) = (String::new(), None, None);
         loop {
@@ -74,7 +74,7 @@ impl Reader {
         }
     }
 
-    /// The next event of a stream.
+    /// Returns the next event of a live stream.
     pub(crate) fn live(&mut self) -> Option<(u64, Value)> {
         loop {
             let (name, id, data) = self.next()?;

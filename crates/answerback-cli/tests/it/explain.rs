@@ -1,4 +1,4 @@
-//! `answerback explain` and `answerback schema`.
+//! Tests `answerback explain` and `answerback schema`.
 
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ fn a_narrow_terminal_is_kept_to() {
             let lines = crate::prompt::in_columns(command, columns);
             let widest = lines.iter().max_by_key(|line| line.chars().count()).unwrap();
             assert!(widest.chars().count() <= usize::from(columns), "{arguments:?}: {widest}");
-            // Nothing is lost by it.
+            // Wrapping loses no text.
             let words = |text: &str| text.split_whitespace().collect::<String>();
             let whole = String::from_utf8(run(".", arguments).stdout).unwrap();
             assert_eq!(words(&lines.join("\n")), words(&whole), "{arguments:?}");
@@ -41,7 +41,7 @@ fn a_narrow_terminal_is_kept_to() {
     }
 }
 
-/// Whoever meets a code in the documentation can have it explained.
+/// Every code in the documentation can be explained.
 #[test]
 fn every_code_of_the_documentation_is_explained() {
     let known: Vec<Value> = String::from_utf8(run(".", &["explain", "--format", "json"]).stdout)

@@ -1,4 +1,4 @@
-//! What goes wrong around the gateway: servers that stop in the middle, clients that leave, a gateway that is killed.
+//! Tests failures around the gateway: servers that crash, clients that disconnect, and a gateway that is killed.
 
 use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
@@ -15,7 +15,7 @@ use crate::serve::{one_stub, two_stubs};
 use crate::transport::{moody, upstream};
 use crate::wrap::{Client, Desk, meta, text};
 
-/// Waits for something that comes about by itself.
+/// Waits until a condition holds.
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !is_so() {
@@ -78,7 +78,7 @@ fn a_flood_of_messages_holds_up_nobody_else() {
     });
 }
 
-/// Sends a request as a client that will not read the answer.
+/// Sends a request as a client that does not read the response.
 fn send_and_keep(gateway: &Gateway, headers: &[(&str, &str)], body: &Value) -> TcpStream {
     let address = gateway.endpoint.strip_prefix("http://").unwrap();
     let (address, path) = address.split_once('/').unwrap();
@@ -102,7 +102,7 @@ fn the_call_of_a_client_that_is_gone_ends_as_its_revision_says() {
     let gateway = Gateway::start(&desk, &one_stub(), &[]);
     let mut client = Session::begin(&gateway, "/mcp");
     client.ask("tools/list", json!({}));
-    // With a session a request goes on: its answer is only not read.
+    // With a session, a disconnect does not cancel the request. Only its response is lost.
     let arguments = json!({"seconds": 0.3, "who": "legacy"});
     let call = json!({"jsonrpc": "2.0", "id": 50, "method": "tools/call", "params": {"name": "sleep", "arguments": arguments}});
     let gone = send_and_keep(&gateway, &[("Mcp-Session-Id", &client.name)], &call);
@@ -110,7 +110,7 @@ fn the_call_of_a_client_that_is_gone_ends_as_its_revision_says() {
     drop(gone);
     until("its result is recorded", || outcomes(&desk, "response") == ["ok"]);
     assert_eq!(text(&client.call("echo", json!({"text": "a"}))), "a");
-    // Without one, leaving takes it back.
+    // Without a session, a disconnect cancels the request.
     let meta = json!({"io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientCapabilities": {}});
     let arguments = json!({"seconds": 0.3, "who": "modern"});
     let call = json!({"jsonrpc": "2.0", "id": 51, "method": "tools/call", "params": {"name": "sleep", "arguments": arguments, "_meta": meta}});
@@ -138,7 +138,7 @@ fn a_wrapped_call_whose_client_leaves_is_in_the_record() {
     desk.good(&["ledger", "verify"]);
 }
 
-/// The processes that a process started.
+/// Returns the child processes of a process.
 fn children(parent: u32) -> Vec<u32> {
     let is_child = |id: &u32| {
         let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
@@ -148,7 +148,7 @@ fn children(parent: u32) -> Vec<u32> {
     all.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_child).collect()
 }
 
-/// Calls, and gives the place in the log where the answer says that it is; nothing, once nobody answers.
+/// Makes a call and returns the index in its receipt, or `None` if there is no response.
 fn receipt_of(url: &str, token: &str, session: &str, id: u64) -> Option<u64> {
     let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "count", "arguments": {"n": id}}});
     let request = ureq::post(url).header("Authorization", format!("Bearer {token}"));
@@ -184,7 +184,7 @@ fn what_was_acknowledged_under_load_survives_a_kill_and_no_child_stays() {
             });
         }
         until("calls are answered", || acknowledged.lock().unwrap().len() >= 40);
-        // Each of them has a call under way.
+        // Every client has a call in progress.
         gateway.child.kill().unwrap();
         gateway.child.wait().unwrap();
     });
@@ -202,7 +202,7 @@ fn what_was_acknowledged_under_load_survives_a_kill_and_no_child_stays() {
     desk.good(&["ledger", "verify"]);
 }
 
-/// The processes of the servers that end neither with their input nor when they are asked to.
+/// Returns the processes of servers that ignore both the end of their input and SIGTERM.
 fn stubborn(desk: &Desk) -> Vec<u32> {
     let ids = std::fs::read_to_string(desk.path("pids")).unwrap_or_default();
     ids.split_whitespace().map(|id| id.parse().unwrap()).collect()
@@ -214,7 +214,7 @@ fn until_gone(ids: &[u32]) {
     });
 }
 
-/// Such a server, wrapped, with its processes: its own, and that of what it started.
+/// Wraps such a server. Returns the client and two processes: the server's and that of its child.
 fn wrapped_stubborn(desk: &Desk) -> (Client, Vec<u32>) {
     let mut command = desk.command();
     command.env("MOOD", "stubborn").env("MOODY_PIDS", desk.path("pids"));
@@ -279,7 +279,7 @@ fn no_server_outlives_a_serve_that_is_killed() {
     };
     begin(&gateway);
     until("somebody stands by", || wardens(&gateway).len() == 1);
-    // Whoever stands by may be ended, too. The next one comes by itself, and knows of everything that is there.
+    // The reaper itself may be killed, too. A new one starts, and it knows all running servers.
     let first = wardens(&gateway);
     let id = rustix::process::Pid::from_raw(first[0].try_into().unwrap()).unwrap();
     rustix::process::kill_process(id, rustix::process::Signal::KILL).unwrap();

@@ -1,11 +1,11 @@
-//! Folders that go away with their test.
+//! Temporary folders for tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// A folder that goes away with the test.
+/// A folder that is removed after the test.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -15,7 +15,7 @@ impl Folder {
         Self(path)
     }
 
-    /// A copy of `examples/governance`.
+    /// Copies `examples/governance`.
     pub(crate) fn of_prompts(name: &str) -> Self {
         let folder = Self::new(name);
         let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/governance");
@@ -37,12 +37,12 @@ impl Folder {
         self.0.to_str().unwrap()
     }
 
-    /// Writes a document and answers its path.
+    /// Writes a document and returns its path.
     pub(crate) fn write(&self, name: &str, document: &Value) -> String {
         self.put(name, &document.to_string())
     }
 
-    /// Writes a text and answers its path.
+    /// Writes a text and returns its path.
     pub(crate) fn put(&self, name: &str, text: &str) -> String {
         let path = self.0.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

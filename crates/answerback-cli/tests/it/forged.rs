@@ -1,5 +1,5 @@
-//! A server that speaks as if it were the gateway: nothing that only the gateway may say comes through, the server's own
-//! words stay as they are, and what imitates the gateway is flagged.
+//! Tests a server that imitates the gateway. Data that only the gateway may write is removed, the server's own data
+//! stays, and the imitation is reported.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ fn wrapped(desk: &Desk, options: &[&str]) -> Client {
     client
 }
 
-/// A request to the wrapped server, and what was said until its answer.
+/// Sends a request to the wrapped server, checks every message, and returns the response.
 fn asked(client: &mut Client, method: &str, params: &Value) -> Value {
     let request = json!({"jsonrpc": "2.0", "id": "a", "method": method, "params": params});
     client.say(&request.to_string());
@@ -41,7 +41,7 @@ fn is_clean(said: &Value) {
     assert!(!said.to_string().contains("FORGED"), "{said}");
 }
 
-/// Everything that a client can ask for, with where the server's own `_meta` has to be left.
+/// Every request of a client, with the place where the server's own `_meta` must remain.
 const REQUESTS: [(&str, &str, &str); 6] = [
     ("tools/list", "", "/result/tools/0/_meta"),
     ("prompts/list", "", "/result/prompts/0/_meta"),
@@ -72,7 +72,7 @@ fn what_only_we_may_say_comes_from_us() {
         let called = |name: &str| json!({"name": name, "arguments": {}});
         let error = asked(&mut client, "tools/call", &called("error"));
         assert_eq!(error["error"]["data"], json!({"vendor/kept": true}), "{error}");
-        // A server cannot say that its call was not sent.
+        // A server cannot claim that its call was not sent.
         let error = asked(&mut client, "tools/call", &called("unsent"));
         let expected = json!({"code": -32603, "message": "nothing", "data": {}});
         assert_eq!(error["error"], expected, "{error}");
@@ -133,7 +133,7 @@ fn an_imitation_is_flagged_and_stays_as_it_is() {
             assert_eq!((content.len(), meta(&answer, "marker")), (1, &Value::Null), "{answer}");
             continue;
         }
-        // Ours is the last block, with the marker that only we know.
+        // Our block is the last one, with a marker that the server cannot know.
         let marker = meta(&answer, "marker").as_str().unwrap().to_owned();
         let ours = content[1]["text"].as_str().unwrap();
         assert!(ours.starts_with(&format!("[answerback {marker}] ")), "{ours}");
@@ -143,7 +143,7 @@ fn an_imitation_is_flagged_and_stays_as_it_is() {
         assert_eq!(delivered["but"]["content"], answer["result"]["content"]);
         markers.push(marker);
     }
-    // One connection has one marker.
+    // A connection has a single marker.
     markers.dedup();
     assert_eq!((markers.len(), markers[0].len()), (1, 16));
     let error =
@@ -165,7 +165,7 @@ fn an_imitation_is_flagged_and_stays_as_it_is() {
     desk.good(&["ledger", "verify"]);
 }
 
-/// Also where nothing else is looked at.
+/// This also holds if nothing else is checked.
 #[test]
 fn an_imitation_is_flagged_where_nothing_is_checked_or_recorded() {
     let desk = Desk::new();

@@ -1,4 +1,4 @@
-//! A gateway that runs, and the clients of both eras that talk to it.
+//! A running gateway, and clients of both protocol eras.
 
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::wrap::Desk;
 
-/// The longest that something may take here, on a busy machine.
+/// The time limit for every wait, on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 /// The revision without sessions.
 pub(crate) const MODERN: &str = "2026-07-28";
@@ -29,7 +29,7 @@ impl Gateway {
         let config = desk.config(config);
         command.args(["serve", "--listen", "127.0.0.1:0", "--config", &config]).args(options);
         if !options.contains(&"--no-record") {
-            // Where the other commands at this desk look for it.
+            // The other commands of this environment use this store.
             command.arg("--store").arg(desk.path("state/answerback/ledger.db"));
         }
         Self::run(command, desk)
@@ -62,7 +62,7 @@ impl Gateway {
         format!("{}{path}", self.endpoint.strip_suffix("/mcp").unwrap())
     }
 
-    /// Sends a request as it is, and gives status, session, and body.
+    /// Sends a request as it is. Returns status, session and body.
     pub(crate) fn send(
         &self,
         method: &str,
@@ -108,21 +108,21 @@ impl Gateway {
         Answer { status, session, is_stream, events }
     }
 
-    /// What the metrics say.
+    /// Returns the metrics page.
     pub(crate) fn metrics(&self) -> String {
         let asked = ureq::get(self.url("/metrics"));
         let asked = asked.header("Authorization", format!("Bearer {}", self.token));
         asked.call().unwrap().body_mut().read_to_string().unwrap()
     }
 
-    /// A figure of the metrics, where it is there.
+    /// Returns the value of a series, if it exists.
     pub(crate) fn figure(&self, series: &str) -> Option<f64> {
         let page = self.metrics();
         let line = page.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
         line.map(|number| number.parse().unwrap())
     }
 
-    /// Whether the metrics come to say so.
+    /// Waits until a series has such a value. Returns false on timeout.
     pub(crate) fn comes_to(&self, series: &str, is_so: impl Fn(f64) -> bool) -> bool {
         until(|| self.figure(series).is_some_and(&is_so))
     }
@@ -151,7 +151,7 @@ impl Drop for Gateway {
     }
 }
 
-/// Whether something comes to be so, within our patience.
+/// Waits until a condition holds. Returns false on timeout.
 pub(crate) fn until(is_so: impl Fn() -> bool) -> bool {
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
@@ -167,7 +167,7 @@ pub(crate) fn json_of(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// What a request was answered with.
+/// The response to a request.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     session: Option<String>,
@@ -176,7 +176,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The last thing that was said, which is the answer.
+    /// Returns the last message, which is the response.
     pub(crate) fn last(&self) -> &Value {
         self.events.last().unwrap_or(&Value::Null)
     }
@@ -195,7 +195,7 @@ impl<'g> Session<'g> {
         Self::begin_with(gateway, path, &json!({}))
     }
 
-    /// A client that can do what it says.
+    /// Starts a client with these capabilities.
     pub(crate) fn begin_with(
         gateway: &'g Gateway,
         path: &'static str,
@@ -229,12 +229,13 @@ impl<'g> Session<'g> {
         self.ask("tools/call", json!({"name": tool, "arguments": arguments}))
     }
 
-    /// Sends a request on a connection of its own, which ends with the answer. Whoever drops it has left.
+    /// Sends a request on its own connection, which the server closes after the response. Dropping it disconnects the
+    /// client.
     pub(crate) fn sent(&self, method: &str, body: &str) -> TcpStream {
         self.sent_to(self.path, method, body)
     }
 
-    /// Sends it to another address than that of the session.
+    /// Sends the request to another path than that of the session.
     pub(crate) fn sent_to(&self, path: &str, method: &str, body: &str) -> TcpStream {
         let url = self.gateway.url("");
         let address = url.trim_start_matches("http://");
@@ -250,7 +251,7 @@ impl<'g> Session<'g> {
         connection
     }
 
-    /// Sends a request whose answer is a stream, and gives what comes in it as it comes.
+    /// Sends a request with a streamed response, and returns its messages as they arrive.
     pub(crate) fn open(&self, request: &Value) -> Receiver<Value> {
         let agent: ureq::Agent =
             ureq::Agent::config_builder().timeout_global(Some(PATIENCE)).build().into();
@@ -273,7 +274,7 @@ impl<'g> Session<'g> {
     }
 }
 
-/// A request of the stateless revision with more headers.
+/// Sends a request of the stateless revision with additional headers.
 pub(crate) fn stateless_with(
     gateway: &Gateway,
     path: &str,
@@ -295,7 +296,7 @@ pub(crate) fn stateless_with(
     gateway.send("POST", path, &headers, &request.to_string())
 }
 
-/// A request of the stateless revision.
+/// Sends a request of the stateless revision.
 pub(crate) fn stateless(gateway: &Gateway, path: &str, method: &str, params: Value) -> Answer {
     stateless_with(gateway, path, method, params, &[])
 }

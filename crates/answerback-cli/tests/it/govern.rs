@@ -1,4 +1,4 @@
-//! `answerback check` with a manifest, a lock and a handoff.
+//! Tests `answerback check` with a manifest, a lock and a handoff.
 
 use serde_json::Value;
 
@@ -67,7 +67,7 @@ fn a_handoff_is_judged_against_both() {
     insta::assert_snapshot!("govern-broken-handoff", both);
 }
 
-/// Against a manifest and a lock that do not agree nothing is accepted, whoever answers.
+/// If manifest and lock disagree, no response is accepted.
 #[test]
 fn a_broken_lock_accepts_nothing() {
     let folder = Folder::of_prompts("govern-closed");
@@ -80,7 +80,7 @@ fn a_broken_lock_accepts_nothing() {
     insta::assert_snapshot!("govern-closed-manifest", told(&pair));
 }
 
-/// A manifest or a lock that is not sound vouches for nothing, and does not hide what can be compared.
+/// An invalid manifest or lock is an error, but its valid parts are still compared.
 #[test]
 fn what_cannot_be_compared_is_not_called_good() {
     let folder = Folder::of_prompts("govern-unsound");
@@ -93,7 +93,7 @@ fn what_cannot_be_compared_is_not_called_good() {
     folder.edit("prompt-lock.json", "\"1.2.0\"", "\"1.3.0\"");
     let pair = run(folder.path(), &["check", "--lock", "prompt-lock.json", "prompt-manifest.json"]);
     insta::assert_snapshot!("govern-unsound-lock", told(&pair));
-    // Everything that is wrong comes at once.
+    // All errors are reported at once.
     folder.edit("prompt-manifest.json", "\"total_prompts\": 3", "\"total_prompts\": 4");
     let all = run(folder.path(), &["lock", "verify"]);
     insta::assert_snapshot!("govern-unsound-both", told(&all));

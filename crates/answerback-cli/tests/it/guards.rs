@@ -1,4 +1,4 @@
-//! The console's guards from outside, as others try them.
+//! Tests the console's access checks from outside.
 
 use std::fs;
 use std::io::Read as _;
@@ -148,7 +148,7 @@ fn who_may_not_is_kept_out() {
     assert_eq!(used, (401, None));
     assert_eq!(redeem(&gateway, "x#t=ab_guess").0, 401);
 
-    // A session that is revoked takes its open stream along.
+    // Revoking a session ends its open stream.
     let mut reader = Reader::open(&gateway, "/api/events", &format!("Cookie: {cookie}\r\n"));
     assert_eq!(reader.next().unwrap().0, "hello");
     let sessions = person.send("GET", "/api/sessions", "").last()["sessions"].clone();
@@ -181,10 +181,11 @@ fn pages_are_for_everybody_and_say_nothing() {
     let asset = get(&script);
     assert_eq!(asset.status().as_u16(), 200, "{script}");
     assert!(asset.headers()["cache-control"].to_str().unwrap().contains("immutable"));
-    // What is not there is not the page: an old page that asks for a script that is gone is told so.
+    // A missing script must not be answered with the page, so that an outdated page notices.
     assert_eq!(get("/assets/gone.js").status().as_u16(), 401);
     assert_eq!(gateway.send("GET", "/assets/gone.js", &[], "").status, 404);
-    // A person who is lost sees the application, which says so; a program is told a problem, whoever asks.
+    // For an unknown URL, a browser gets the application, which shows that the page does not exist. A program gets a
+    // problem.
     let lost = |path: &str, accept: &str| {
         let mut answer = agent.get(gateway.url(path)).header("Accept", accept).call().unwrap();
         let mut body = String::new();

@@ -1,4 +1,4 @@
-//! Every help text, at three widths; completions and manual pages.
+//! Tests every help text at three widths, the completions and the manual pages.
 
 use crate::program::{program, run, told};
 

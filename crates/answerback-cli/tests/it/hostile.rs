@@ -1,4 +1,4 @@
-//! Input that means harm: every command that reads ends with a clear answer, never a panic, a hang or an abort.
+//! Tests hostile input: every command that reads it ends with a clear message, without a panic, hang or abort.
 
 use crate::program::{run_with, told};
 

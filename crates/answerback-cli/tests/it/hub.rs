@@ -1,4 +1,4 @@
-//! Several servers behind one endpoint: names, lists and tasks.
+//! Tests several servers behind one endpoint: names, lists and tasks.
 
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ fn servers_are_one_and_each_is_itself() {
     assert_eq!(prompts["result"]["prompts"], json!([]), "nobody has any");
 }
 
-/// Two stubs, each with a variable that has its name for a value, and one that has nothing of that.
+/// Configures two stubs that each have their name in a variable, and a third one without it.
 fn stubs_with(variable: &str) -> String {
     let stub = stub();
     let stub = stub.display();
@@ -58,7 +58,7 @@ fn stubs_with(variable: &str) -> String {
     format!("gateway:\n  upstreams:\n{without}{}{}", one("one"), one("two"))
 }
 
-/// Also where it is the first thing that anybody asks about prompts.
+/// This also holds if it is the first request about prompts.
 #[test]
 fn a_prompt_is_completed_by_the_server_that_has_it() {
     let desk = Desk::new();
@@ -82,12 +82,12 @@ fn the_tasks_of_all_servers_are_one_list() {
     let ids: Vec<_> = tasks.iter().map(|task| task["taskId"].as_str().unwrap()).collect();
     assert_eq!(ids, ["one-0", "one-1", "one-2", "two-0", "two-1", "two-2"]);
     assert_eq!((&listed["nextCursor"], &tasks[3]["ttl"]), (&Value::Null, &json!(60000)));
-    // Each can be asked about, whoever made it.
+    // Each task can be queried, whichever server created it.
     for id in ids {
         let task = client.ask("tasks/get", json!({"taskId": id}));
         assert_eq!(task["result"]["taskId"], id, "{task}");
     }
-    // Where no server has any, that is what is said.
+    // If no server supports tasks, the response is an error.
     let other = Desk::new();
     let without = Gateway::start(&other, &two_stubs(), &["--no-record"]);
     let refused = Session::begin(&without, "/mcp").ask("tasks/list", json!({}));
@@ -104,7 +104,7 @@ fn a_name_that_was_given_out_stays_with_its_server() {
         let lines: String = names.iter().map(line).collect();
         format!("gateway:\n  upstreams:\n{lines}")
     };
-    // Who answers to the name, and what the others' tool is called.
+    // Returns the server that owns the name, and the names of all echo tools.
     let meant = |names: &[&str]| {
         let gateway = Gateway::start(&desk, &servers(names), &[]);
         let mut client = Session::begin(&gateway, "/mcp");
@@ -126,14 +126,14 @@ fn a_name_that_was_given_out_stays_with_its_server() {
     };
     assert_eq!(meant(&["old"]), who("old", &["echo"]));
     assert_eq!(meant(&["new", "old"]), who("old", &["new_echo", "echo"]));
-    // Both are known now, and it stands first.
+    // Both servers are known now, and the new one comes first.
     assert_eq!(meant(&["new", "old"]), who("old", &["new_echo", "echo"]));
     let file = desk.path("state/answerback/pins/names.json");
     let kept = json_of(&std::fs::read_to_string(&file).unwrap());
     assert_eq!(kept["echo"], json!({"server": "old", "tool": "echo"}));
     let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata().unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);
-    // A server that is not configured any more has no names.
+    // A server that is no longer configured loses its names.
     assert_eq!(meant(&["new", "newer"]), who("newer", &["new_echo", "echo"]));
     let all = ["old_echo", "echo", "new_echo"];
     assert_eq!(meant(&["old", "newer", "new"]), who("newer", &all));
@@ -153,6 +153,6 @@ fn arguments_in_headers_are_those_of_the_tool_that_is_meant() {
     assert_eq!(call("two_count", &[]), (400, Some(-32020)));
     assert_eq!(call("two_count", &[("Mcp-Param-Unit", "kg")]), (400, Some(-32020)));
     assert_eq!(call("two_count", &[("Mcp-Param-Unit", "lb")]), (200, None));
-    // The other server's tool of this name does not ask for it.
+    // The first server's tool does not require the header.
     assert_eq!(call("count", &[]), (200, None));
 }

@@ -1,4 +1,4 @@
-//! `answerback inbox` from outside: who may decide without a terminal, and what is recorded of them.
+//! Tests `answerback inbox` from outside: decisions without a terminal, and their record.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -10,10 +10,10 @@ use crate::program::told;
 use crate::prompt::{at_a_terminal, in_columns};
 use crate::wrap::{Desk, text};
 
-/// What an agent's shell would set to look like somebody else.
+/// A user name that an agent's shell could set to imitate another user.
 const SOMEBODY_ELSE: &str = "somebody-else";
 
-/// A desk with a case that waits, and the tokens of its configuration.
+/// An environment with a waiting case, and the tokens of its configuration.
 struct Inbox {
     desk: Desk,
     config: String,
@@ -21,7 +21,7 @@ struct Inbox {
 }
 
 impl Inbox {
-    /// Tokens that stand in files are made as `serve` makes them: for this user alone.
+    /// Token files are created as `serve` creates them: readable only by this user.
     fn with_tokens(tokens: &str) -> Self {
         let desk = Desk::new();
         let config = desk.config(&format!("gateway:\n  tokens: {tokens}\n"));
@@ -42,7 +42,7 @@ impl Inbox {
         path.to_str().unwrap().to_owned()
     }
 
-    /// A program's decision: there is no terminal.
+    /// Decides like a program, without a terminal.
     fn respond(&self, options: &[&str], token: Option<&str>) -> Output {
         let mut command = self.command();
         command.args(options);
@@ -59,7 +59,7 @@ impl Inbox {
         command
     }
 
-    /// The recorded decision, as `ledger show` shows it.
+    /// Returns the recorded decision.
     fn recorded(&self) -> Option<Value> {
         self.desk.decision(&["--config", &self.config])
     }
@@ -70,12 +70,12 @@ fn private(path: &std::path::Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// A token as people make one, all of one letter but for the last, which has two bits that say nothing.
+/// Returns a self-made token: one letter repeated, except the last character, which has two unused bits.
 fn token(letter: char) -> String {
     format!("ab_{}A\n", letter.to_string().repeat(42))
 }
 
-/// That nothing was decided, and what was said instead.
+/// Asserts that nothing was decided, and checks the error message.
 fn is_refused(inbox: &Inbox, output: &Output, code: i32, said: &str) {
     let folder = inbox.desk.path("").to_str().unwrap().trim_end_matches('/').to_owned();
     let told = told(output).replace(&folder, "FOLDER");
@@ -95,7 +95,7 @@ fn a_program_without_a_token_does_not_decide() {
     is_refused(&inbox, &inbox.respond(&[], Some("")), 2, said);
     let said = "the environment variable ANSWERBACK_TOKEN holds no token: not a token: ab_ and 43 characters of base64url";
     is_refused(&inbox, &inbox.respond(&[], Some("hunter2")), 2, said);
-    // Who only decides makes no token that anybody could decide with later.
+    // Deciding must not create a token file that could be used later.
     let output = inbox.respond(&["--token-file", "desk.token"], None);
     is_refused(&inbox, &output, 2, "there is no file desk.token");
     assert!(!inbox.desk.path("desk.token").exists());
@@ -120,7 +120,7 @@ fn a_token_that_was_taken_back_is_refused() {
     let unknown = "nobody is known by this token: it is not, or no longer, among gateway.tokens of the configuration";
     inbox.token("desk.token", &token('e'));
     is_refused(&inbox, &inbox.respond(&[], Some(&token('d'))), 1, unknown);
-    // Others could have read it, so it says nothing of who presents it.
+    // Other users could have read the token, so it is rejected.
     private(&inbox.desk.path("desk.token"), 0o644);
     let output = inbox.respond(&[], Some(&token('e')));
     let said = "gateway.tokens.desk: others can read or write FOLDER/desk.token; change it with: chmod 600 \
@@ -175,7 +175,7 @@ fn a_decision_by_token_says_so() {
 fn a_decision_at_a_terminal_says_so() {
     let inbox = Inbox::with_tokens("{}");
     let mut command = inbox.command();
-    // A token for something else does not keep a person from deciding.
+    // A token for another purpose does not prevent a person from deciding.
     command.env("ANSWERBACK_TOKEN", token('x'));
     let (code, _, shown) = at_a_terminal(command, "");
     assert_eq!(code, 0, "{shown}");
@@ -208,14 +208,14 @@ fn what_is_printed_to_paste_has_the_token_and_fits_a_narrow_terminal() {
     assert!(lines.join(" ").contains("3 attempts"), "{lines:?}");
 }
 
-/// A variable says who somebody would like to be.
+/// Asserts that the user comes from the system and not from an environment variable.
 fn is_this_user(user: &Value) {
     let user = user.as_str().unwrap();
     let id = format!("uid {}", rustix::process::getuid().as_raw());
     assert!(user.contains(&id) && !user.contains(SOMEBODY_ELSE), "{user}");
 }
 
-/// The call is no longer open, so the model hears of the correction with its next call. It hears of nothing else.
+/// The call is no longer open, so the model gets the correction with its next call, and nothing else.
 #[test]
 fn a_correction_is_all_that_the_next_wrong_call_is_told() {
     let desk = Desk::new();

@@ -1,4 +1,4 @@
-//! `answerback init`: what it writes, and that it can be taken back.
+//! Tests `answerback init`: what it writes, and that it can be undone.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ fn a_clients_servers_go_through_us_and_back() {
     let output = init(&[]);
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
     let after: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
-    // Of what would be written only what changes is shown, as members, without the values of variables.
+    // Only the entries that change are shown, without the values of variables.
     let (as_it_is, as_it_would_be) =
         shown.strip_prefix("--- files\n").unwrap().split_once("+++ files\n").unwrap();
     for (entry, document) in [(as_it_is, &before), (as_it_would_be, &after)] {
@@ -49,7 +49,7 @@ fn a_clients_servers_go_through_us_and_back() {
     );
     assert_eq!(server["env"], json!({"ROOT": "/data"}));
     assert_eq!(after["mcpServers"]["remote"], before["mcpServers"]["remote"]);
-    // Again changes nothing; the way back gives the file as it was.
+    // A second run changes nothing, and undoing restores the file.
     let rewritten = fs::read_to_string(&file).unwrap();
     init(&[]);
     assert_eq!(fs::read_to_string(&file).unwrap(), rewritten);
@@ -59,12 +59,12 @@ fn a_clients_servers_go_through_us_and_back() {
     assert_eq!(backups(state.path()), [""; 0], "what was kept of it is done with");
 }
 
-/// The copies of clients' configurations that we keep.
+/// Returns the backups of clients' configurations.
 fn backups(state: &Path) -> Vec<String> {
     files(&state.join("answerback/clients"))
 }
 
-/// A client's configuration has tokens in it: neither the copy of it nor what is printed shows them to others.
+/// A client's configuration contains tokens, so neither the backup nor the output may show them to others.
 #[cfg(unix)]
 #[test]
 fn a_copy_is_for_the_user_alone_and_tokens_are_not_printed() {
@@ -107,7 +107,7 @@ fn files(folder: &Path) -> Vec<String> {
     names
 }
 
-/// What was kept of another state is left, and named.
+/// A backup of another state is left in place and named.
 #[test]
 fn undoing_leaves_what_it_did_not_restore() {
     let folder = tempfile::tempdir().unwrap();
@@ -129,7 +129,7 @@ fn undoing_leaves_what_it_did_not_restore() {
     assert!(told.contains("mcp.json.before-answerback says something else"), "{told}");
 }
 
-/// However a file is written, undoing gives it back to the byte, unless somebody edited it since.
+/// Undoing restores the file byte by byte, whatever its formatting, unless it was edited in the meantime.
 #[test]
 fn undoing_restores_the_file_to_the_byte() {
     let folder = tempfile::tempdir().unwrap();
@@ -149,7 +149,7 @@ fn undoing_restores_the_file_to_the_byte() {
         assert!(init(&[]).contains("\"wrap\""));
         assert_eq!(init(&["--undo"]), text);
     }
-    // What somebody changed since is kept.
+    // Edits in the meantime are preserved.
     let edited = init(&[]).replace("1.5", "2.5");
     fs::write(&file, edited).unwrap();
     let undone: Value = serde_json::from_str(&init(&["--undo"])).unwrap();
@@ -169,9 +169,9 @@ fn what_cannot_be_rewritten_is_left_alone() {
     let file = folder.path().join("mcp.json");
     for (text, expected) in [
         ("{ // a comment\n}", "is not plain JSON"),
-        // Whoever has to do it by hand is shown how.
+        // The message shows how to make the change by hand.
         ("{ // a comment\n}", r#""args":["wrap","--name","NAME","--","COMMAND","ARGUMENT"]"#),
-        // Writing back one of two would lose the other.
+        // Rewriting the file would lose one of the two.
         (
             r#"{"mcpServers": {"b": {"command": "x"}, "b": {"command": "y"}}}"#,
             "has /mcpServers/b twice",
@@ -203,7 +203,7 @@ fn a_configuration_is_written_once_and_can_be_read() {
     let shown = shown.current_dir(folder.path()).args(["init", "--dry-run"]).output().unwrap();
     assert_eq!((shown.status.code(), shown.stdout.is_empty()), (Some(0), false));
     let file = folder.path().join(".agent/config.yml");
-    // Every setting that it shows is one: without the marks of comments it reads without a warning.
+    // Without the comment marks, every setting in the file is read without a warning.
     let text = fs::read_to_string(&file).unwrap();
     let (header, settings) = text.split_once("\n\n").unwrap();
     assert!(header.lines().all(|line| line.starts_with('#')));

@@ -1,4 +1,4 @@
-//! Calls that take long to judge: nobody else waits for them, and neither does the end of the gateway.
+//! Tests calls that take long to check: neither other calls nor the shutdown wait for them.
 
 use std::io::{ErrorKind, Read as _};
 use std::net::TcpStream;
@@ -10,8 +10,8 @@ use crate::gateway::{Gateway, Session};
 use crate::serve::one_stub;
 use crate::wrap::{Client, Desk, stub, text};
 
-/// A schema, and what fits it: texts as long as may be, and patterns that look ahead to the end of a text in several ways
-/// from every place in it, before they find something. All of it would take a quarter of an hour.
+/// Returns a schema and arguments that take about a quarter of an hour to check. The texts have maximum length, and the
+/// patterns look ahead from every position in several ways.
 fn slow() -> (Value, Value) {
     let pattern = |number: usize| {
         let ways = (0..10).map(|way| format!("a(?=a*{number}{way}b)|"));
@@ -23,7 +23,7 @@ fn slow() -> (Value, Value) {
     (schema, json!({"texts": vec![format!("{}b", "a".repeat(4095)); 500]}))
 }
 
-/// Has so many calls judged that there is one for every thread. Whoever drops them has left.
+/// Starts one slow check per thread. Dropping the connections disconnects the clients.
 fn occupy(session: &Session<'_>) -> Vec<TcpStream> {
     let (_, arguments) = slow();
     let threads = std::thread::available_parallelism().unwrap().get();
@@ -35,7 +35,7 @@ fn occupy(session: &Session<'_>) -> Vec<TcpStream> {
     (0..threads).map(call).collect()
 }
 
-/// Whether nothing was answered yet. A stream that the answer is to come in may have begun.
+/// True if no response has arrived yet. The head of a stream may have.
 fn is_unanswered(connection: &mut TcpStream) -> bool {
     connection.set_nonblocking(true).unwrap();
     let mut said = Vec::new();
@@ -44,7 +44,7 @@ fn is_unanswered(connection: &mut TcpStream) -> bool {
     is_open && !String::from_utf8_lossy(&said).contains('{')
 }
 
-/// The file with the tool whose calls take long.
+/// Writes the tool with slow calls to a file.
 fn slow_tool(desk: &Desk) -> PathBuf {
     let (schema, _) = slow();
     let tool = json!({"name": "slow", "inputSchema": schema}).to_string();
@@ -58,19 +58,19 @@ fn start(desk: &Desk) -> Gateway {
     Gateway::start(desk, &one_stub().replace("]}", &env), &[])
 }
 
-/// A client of a wrapped server that has a call judged, for long.
+/// Starts a client of a wrapped server with a slow check in progress.
 fn wrapped(desk: &Desk) -> Client {
     let mut command = desk.command();
     command.args(["wrap", "--name", "stub", "--", "python3"]).arg(stub());
     command.env("STUB_TOOL", slow_tool(desk));
     let mut client = Client::start(command);
-    // The tools are known from here on.
+    // The tools are known after this call.
     assert_eq!(text(&client.call("echo", json!({"text": "a"}))), "a");
     let (_, arguments) = slow();
     let params = json!({"name": "slow", "arguments": arguments});
     let call = json!({"jsonrpc": "2.0", "id": "slow", "method": "tools/call", "params": params});
     client.say(&call.to_string());
-    // Who calls meanwhile is answered.
+    // Another call is answered in the meantime.
     assert_eq!(text(&client.call("echo", json!({"text": "b"}))), "b");
     client
 }
@@ -80,7 +80,7 @@ fn who_calls_meanwhile_is_answered_and_the_end_does_not_wait() {
     let desk = Desk::new();
     let gateway = start(&desk);
     let mut slow = Session::begin(&gateway, "/mcp");
-    // The tools are known from here on.
+    // The tools are known after this call.
     assert_eq!(text(&slow.call("echo", json!({"text": "a"}))), "a");
     let mut judged = occupy(&slow);
     for number in 0..10 {
@@ -95,7 +95,7 @@ fn who_calls_meanwhile_is_answered_and_the_end_does_not_wait() {
     assert_eq!(leaves.last().unwrap()["subject"], "stop", "{leaves:?}");
 }
 
-/// A call that a program has judged is judged where its connection is.
+/// A call from a program is checked on its connection's task.
 #[test]
 fn a_call_that_a_program_has_judged_holds_nobody_up_either() {
     let desk = Desk::new();
@@ -113,8 +113,7 @@ fn a_call_that_a_program_has_judged_holds_nobody_up_either() {
     assert_eq!(desk.leaves().last().unwrap()["subject"], "stop");
 }
 
-/// Whether the client closes its end or the program is told to, the call that is still judged is answered, as one that did
-/// not run.
+/// If the client closes its end or the program is terminated, the pending call is answered as not run.
 #[test]
 fn the_end_of_wrap_does_not_wait_for_what_is_judged_either() {
     let leave: [fn(&mut Client); 2] = [Client::close, |client| client.terminate()];

@@ -1,4 +1,4 @@
-//! `answerback ledger` from outside: what it says, what it ends with, and what it leaves in files.
+//! Tests `answerback ledger` from outside: its output, its exit codes, and its files.
 
 use std::fs;
 use std::io::Read as _;
@@ -14,7 +14,7 @@ use crate::program::{program, told};
 
 const DOCUMENTS: &str = "../answerback/tests/documents";
 
-/// A ledger in a folder of its own.
+/// A ledger in its own folder.
 pub(crate) struct Ledger {
     pub(crate) folder: tempfile::TempDir,
 }
@@ -47,7 +47,7 @@ impl Ledger {
         self.command(arguments).output().unwrap()
     }
 
-    /// Runs a command that must do well, and gives what it printed.
+    /// Runs a command that must succeed, and returns its output.
     pub(crate) fn good(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}\n{}", told(&output));
@@ -66,7 +66,7 @@ impl Ledger {
         self.path("state/answerback/ledger.db")
     }
 
-    /// A call and its answer, a governed response, and one that breaks its contract.
+    /// Creates a ledger with a call and its response, a governed response, and an invalid one.
     pub(crate) fn filled() -> Self {
         let ledger = Self::new();
         let call = ledger.write("call.json", r#"{"tool": "solution.project.register"}"#);
@@ -78,7 +78,7 @@ impl Ledger {
         ledger
     }
 
-    /// A copy of the store in one file.
+    /// Copies the store to a single file.
     fn copy(&self, name: &str) -> PathBuf {
         let behind = Connection::open(self.store()).unwrap();
         behind.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
@@ -89,7 +89,7 @@ impl Ledger {
     }
 }
 
-/// All files below a folder.
+/// Returns all files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -129,7 +129,8 @@ fn what_is_recorded_is_shown() {
     assert_eq!(bytes, fs::read(Path::new(DOCUMENTS).join("tool-full.json")).unwrap());
 }
 
-/// A governed response is held against manifest and lock, which become entries themselves; a verifier judges anew.
+/// A governed response is verified against manifest and lock, which are recorded, too. The verifier repeats the
+/// verification.
 #[test]
 fn governed_responses_are_verified() {
     let (ledger, prompts) = (Ledger::new(), Folder::of_prompts("ledger-governed"));
@@ -158,8 +159,8 @@ fn governed_responses_are_verified() {
     assert_eq!(report["valid"], true);
 }
 
-/// A response and the handoff it answers are one request and its answer; what does not answer it is refused and
-/// linked all the same.
+/// A response is recorded with the handoff that it answers. One that names another request is rejected, but still
+/// linked.
 #[test]
 fn a_response_is_recorded_with_its_handoff() {
     let (ledger, prompts) = (Ledger::new(), Folder::of_prompts("ledger-handoff"));
@@ -170,7 +171,7 @@ fn a_response_is_recorded_with_its_handoff() {
         let against = ["record", "--manifest", &manifest, "--lock", &lock, "--handoff", handoff];
         ledger.told(&[&against[..], &["--format", "json", file]].concat())
     };
-    // First one that names another request: refused, and still an answer to this handoff.
+    // The first response names another request, so it is rejected but linked to this handoff.
     let response = fs::read_to_string(at("response.json")).unwrap();
     let mut other: Value = serde_json::from_str(&response).unwrap();
     other["request_context"]["request_id"] = "4f1c2b7e-5d64-4a0c-9b1e-8a7d6c5b4a39".into();
@@ -199,7 +200,7 @@ fn a_response_is_recorded_with_its_handoff() {
     let report: Value =
         serde_json::from_str(&ledger.good(&["verify", "--format", "json"])).unwrap();
     assert_eq!(report["valid"], true);
-    // A second answer, another handoff under the same id, and what is no handoff, are not recorded.
+    // A second response, another handoff with the same id, and documents that are not handoffs are not recorded.
     let mut second: Value = serde_json::from_str(&response).unwrap();
     second["response_id"] = "6f1e1f0a-0000-4000-8000-000000000003".into();
     let second = ledger.write("second.json", second.to_string());
@@ -241,7 +242,7 @@ fn words_of_content_are_found() {
     assert_eq!((&stats["anchor"], &stats["text_behind"]), (&json!("in_step"), &json!(0)));
 }
 
-/// After an erasure no file of the ledger holds the content, and everything still verifies.
+/// After an erasure no file of the ledger contains the content, and everything still verifies.
 #[test]
 fn erased_content_is_in_no_file() {
     let ledger = Ledger::new();
@@ -280,8 +281,7 @@ fn erased_content_is_in_no_file() {
     );
 }
 
-/// Somebody reads the store while content is erased: the command says that the files still have it, and the next one
-/// that writes removes it.
+/// If content is erased during a read, the command says that the files still contain it. The next write removes it.
 #[test]
 fn content_that_is_still_read_goes_later() {
     let ledger = Ledger::filled();
@@ -300,7 +300,7 @@ fn content_that_is_still_read_goes_later() {
     assert_eq!(ledger.code(&["verify"]), 0);
 }
 
-/// The key is changed: the log goes on under the new one, and whoever trusts the old one can follow.
+/// After a key rotation the log continues with the new key, and both keys verify it.
 #[test]
 fn a_key_is_changed() {
     let ledger = Ledger::filled();
@@ -322,7 +322,7 @@ fn a_key_is_changed() {
     for key in [&old, &new, &ledger.good(&["checkpoint", "--vkey"])] {
         assert_eq!(ledger.code(&["verify", "--vkey", key.trim()]), 0, "{key}");
     }
-    // Of the files only the key itself is left.
+    // No old key file is left.
     let keys = files(&ledger.path("state/answerback"));
     let keys = keys.iter().filter(|path| path.to_string_lossy().contains(".key"));
     assert_eq!(keys.count(), 1);
@@ -353,7 +353,7 @@ fn tampering_ends_with_the_level_that_fails() {
     let anchor = files(&ledger.path("data")).pop().unwrap();
     let arguments = ["verify", old.to_str().unwrap(), "--checkpoint", anchor.to_str().unwrap()];
     insta::assert_snapshot!("ledger-verify-rolled-back", ledger.told(&arguments));
-    // Put back in place, the old copy is judged, refused by who would write, and seen by stats.
+    // The old copy fails verification, `stats` reports it, and writing to it is rejected.
     fs::copy(&old, ledger.store()).unwrap();
     for ending in ["-wal", "-shm"] {
         let _ = fs::remove_file(format!("{}{ending}", ledger.store().display()));
@@ -363,7 +363,7 @@ fn tampering_ends_with_the_level_that_fails() {
     insta::assert_snapshot!("ledger-record-behind", ledger.told(&["record", "ui-least.json"]));
     let told = ledger.told(&["stats"]);
     assert!(!told.contains("health     good") && told.contains("ledger adopt"), "{told}");
-    // Adopted, it goes on, and says so.
+    // After adopting, the ledger can be written again, and `verify` reports the rollback.
     assert_eq!(ledger.code(&["adopt"]), 2, "nobody said yes");
     insta::assert_snapshot!("ledger-adopt", ledger.told(&["adopt", "--yes"]));
     assert_eq!(ledger.code(&["adopt", "--yes"]), 2, "there is nothing to adopt any more");
@@ -382,7 +382,7 @@ fn a_key_that_is_gone_is_not_called_another_key() {
     assert!(told.contains("there is no key file") && !told.contains("another key"), "{told}");
 }
 
-/// A rename would take away what others use: a pipe is written into, and a link stays a link.
+/// Replacing a file must not remove a pipe or a link: a pipe is written to, and a link stays a link.
 #[cfg(unix)]
 #[test]
 fn only_files_are_replaced_by_an_export() {
@@ -622,7 +622,7 @@ fn a_reader_that_goes_away_is_no_error() {
     }
 }
 
-/// Content can hold anything; what is printed acts on no terminal, and shows no secret.
+/// Output never controls the terminal and shows no secret, whatever the content.
 #[test]
 fn hostile_content_is_shown_not_sent() {
     let ledger = Ledger::new();
@@ -640,7 +640,7 @@ fn hostile_content_is_shown_not_sent() {
     }
 }
 
-/// What is recorded has no secrets, whichever way it came in; a commitment says what it was.
+/// Recorded content has no secrets, from whatever source. A commitment covers the original.
 #[test]
 fn secrets_are_not_recorded() {
     let (ledger, prompts) = (Ledger::new(), Folder::of_prompts("ledger-secrets"));
@@ -681,7 +681,7 @@ fn secrets_are_not_recorded() {
     assert_eq!(ledger.code(&["verify"]), 0);
 }
 
-/// A response id means one response, as it was when it came first.
+/// A response id belongs to the first response with it.
 #[test]
 fn another_response_under_an_id_is_recorded_as_rejected() {
     let (ledger, prompts) = (Ledger::new(), Folder::of_prompts("ledger-taken"));
@@ -722,7 +722,7 @@ fn another_response_under_an_id_is_recorded_as_rejected() {
     let entry: Value =
         serde_json::from_str(&ledger.good(&["show", &index, "--format", "json"])).unwrap();
     assert_eq!(entry["leaf"]["codes"], json!(["RESPONSE_ID_TAKEN"]), "{entry}");
-    // What was refused once stays so under its id, though the prompt is the right one now.
+    // A rejected response stays rejected under its id, even with the right lock later.
     let mut early: Value = serde_json::from_str(&response).unwrap();
     early["response_id"] = "6f1e1f0a-0000-4000-8000-000000000009".into();
     early["request_context"]["request_id"] = "6f1e1f0a-0000-4000-8000-00000000000a".into();
@@ -743,7 +743,7 @@ fn another_response_under_an_id_is_recorded_as_rejected() {
     assert_eq!(ledger.code(&["verify"]), 0);
 }
 
-/// Built with it or not, the program says what it did.
+/// With or without the Parquet feature, the program reports what it did.
 #[test]
 fn parquet_is_a_matter_of_how_the_program_was_built() {
     let ledger = Ledger::filled();
@@ -761,7 +761,7 @@ fn parquet_is_a_matter_of_how_the_program_was_built() {
     assert_eq!(ledger.code(&["export", "--format", "parquet", "--to", "-"]), 2);
 }
 
-/// From a file into a database and on: one log, one key, receipts that hold on both sides.
+/// A ledger moves from a file to a database with the same log and key, and its receipts stay valid.
 #[test]
 fn a_ledger_moves_into_a_database() {
     let ledger = Ledger::filled();
@@ -771,7 +771,7 @@ fn a_ledger_moves_into_a_database() {
     ] {
         insta::assert_snapshot!(name, ledger.told(arguments));
     }
-    // No server, no move: the rest is asked where `scripts/postgres` runs the tests.
+    // The rest needs a server, so it runs only under `scripts/postgres`.
     let Ok(server) = std::env::var("ANSWERBACK_TEST_POSTGRES") else { return };
     let schema = format!("moved_{}", std::process::id());
     let url = format!("{server}?schema={schema}");
@@ -790,7 +790,7 @@ fn a_ledger_moves_into_a_database() {
     ledger.good(&with(&["stats"]));
     ledger.good(&with(&["show", "2"]));
     ledger.good(&[&there[..], &["verify", "--receipt", &receipt]].concat());
-    // What was left behind is still read, and takes nothing any more.
+    // The old file can still be read, but not written.
     ledger.good(&["show", "2"]);
     assert_eq!(ledger.code(&["record", "governed-text.json"]), 2);
     assert_eq!(ledger.code(&["migrate", "--to", &url]), 2);

@@ -1,4 +1,4 @@
-//! How much the clients of one gateway may have open, and what they are answered beyond it.
+//! Tests the limits for the clients of a gateway, and the responses beyond them.
 
 use std::io::Write as _;
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ fn limited(desk: &Desk, limits: &str) -> Gateway {
     Gateway::start(desk, &format!("{}{limits}", one_stub()), &["--no-record"])
 }
 
-/// What the beginning of one more session is answered with.
+/// Returns the response to the start of one more session.
 fn refused(gateway: &Gateway, token: &str) -> (u16, String) {
     let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}});
     let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello});
@@ -37,18 +37,18 @@ fn a_token_has_so_many_sessions_and_all_together_so_many() {
     let (status, text_of_refusal) = refused(&gateway, &gateway.token);
     assert_eq!(status, 429);
     assert!(text_of_refusal.contains("gateway.most_sessions_per_token"), "{text_of_refusal}");
-    // Another token is not concerned, as long as there is room.
+    // Another token is not affected as long as there is room.
     assert_eq!(refused(&gateway, &token("other")).0, 200);
     let (status, text_of_refusal) = refused(&gateway, &token("third"));
     assert_eq!(status, 503);
     assert!(text_of_refusal.contains("gateway.most_sessions"), "{text_of_refusal}");
-    // Those that are open work on, and one that ends leaves its place.
+    // Open sessions continue, and ending one frees its place.
     assert_eq!(text(&second.call("echo", json!({"text": "a"}))), "a");
     assert!(first.send("DELETE", "").status < 300);
     assert_eq!(refused(&gateway, &gateway.token).0, 200);
 }
 
-/// Connections that say nothing do not keep a client out.
+/// Idle connections do not lock out a client.
 #[test]
 fn half_open_connections_keep_nobody_out() {
     let desk = Desk::new();
@@ -57,7 +57,7 @@ fn half_open_connections_keep_nobody_out() {
     let half_open: Vec<TcpStream> = (0..100)
         .map(|_| {
             let mut stream = TcpStream::connect(&address).unwrap();
-            // One that was closed already takes nothing more.
+            // The connection may have been closed already.
             let _ = stream.write_all(b"POST /mcp HTTP/1.1\r\nHost:");
             stream
         })

@@ -1,4 +1,4 @@
-//! `answerback link` from outside.
+//! Tests `answerback link` from outside.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,7 +17,8 @@ fn a_link_needs_a_server() {
     assert!(told.contains("no server runs here") && told.contains("answerback serve"), "{told}");
 }
 
-/// After a crash its port may be anybody's: the launcher's token is for the server that holds the file, and nobody else.
+/// After a crash any process may listen on the port, so the launcher's token is only sent to a server that locks its
+/// address file.
 #[test]
 fn a_server_that_was_killed_is_not_asked_for_a_link() {
     let desk = Desk::new();
@@ -39,7 +40,7 @@ fn a_server_that_was_killed_is_not_asked_for_a_link() {
     assert!(other.accept().is_err(), "nobody was connected to");
 }
 
-/// Two servers of one store: a link leads to one that runs, in whichever way the other went.
+/// With two servers of one store, the link belongs to a running one, however the other ended.
 #[test]
 fn a_server_that_ends_takes_no_other_servers_link_away() {
     let desk = Desk::new();

@@ -1,4 +1,4 @@
-//! `answerback lock`: written, refused, verified.
+//! Tests `answerback lock`: writing, rejecting and verifying.
 
 use std::fs;
 
@@ -33,7 +33,7 @@ fn manifest_and_lock_are_compared() {
     folder.edit("prompt-lock.json", "\"1.0.0\"", "\"0.9.0\"");
     folder.edit("prompt-lock.json", "81c76", "81C76");
     folder.edit("prompt-manifest.json", "\"product\": 60", "\"product\": 70");
-    // One bad hash does not hide that another prompt was changed.
+    // An invalid hash does not hide a change of another prompt.
     folder.edit("domains/product.prompt.md", "what to build next", "nothing");
     insta::assert_snapshot!("lock-verify-invalid", lock(&folder, &["verify"]));
     folder.edit("prompt-lock.json", "81C76", "81c76");
@@ -75,7 +75,7 @@ fn the_same_input_gives_the_same_bytes() {
     let printed = run(folder.path(), &["lock", "write", "--lock", "-"]);
     assert_eq!(String::from_utf8(printed.stdout).unwrap(), committed);
 
-    // The format's second version is kept once it is chosen.
+    // The second version of the format stays once it is chosen.
     insta::assert_snapshot!(
         "lock-write-second",
         lock(&folder, &["write", "--lockfile-version", "2", "--format", "json"])
@@ -118,7 +118,7 @@ fn a_locked_prompt_does_not_change_under_its_version() {
     );
     assert_eq!(folder.text("prompt-lock.json"), before);
 
-    // Raised, it is locked; lowered again, it is not.
+    // A raised version is locked; a lowered one is rejected.
     let product = |version: &str| format!("domain-02-product\",\n      \"version\": \"{version}\"");
     folder.edit("prompt-manifest.json", &product("1.0.0"), &product("1.1.0"));
     folder.edit(

@@ -1,5 +1,5 @@
-//! The program as its users run it: exit code, standard output and standard error in one snapshot.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+//! Tests the program as users run it: exit code, standard output and standard error in one snapshot.
+#![expect(clippy::unwrap_used, reason = "a failed unwrap in a test names its line")]
 
 #[cfg(unix)]
 mod artifacts;

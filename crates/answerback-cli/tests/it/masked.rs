@@ -1,8 +1,8 @@
-//! Output with what differs from run to run masked: times, ids, hashes, keys and folders.
+//! Masks everything in output that changes from run to run: times, ids, hashes, keys and folders.
 
 use std::path::Path;
 
-/// Masks a text. Where several things begin at one place, the first of them counts.
+/// Masks a text. If several patterns match at one place, the first one counts.
 pub(crate) fn masked(text: &str, folder: &Path) -> String {
     let text = text.replace(folder.to_str().unwrap(), "[folder]");
     let mut masked = String::new();
@@ -36,7 +36,7 @@ fn found(text: &str) -> Option<(usize, &'static str)> {
     (base64 >= 40).then_some((base64, "[base64]"))
 }
 
-/// Whether a text begins as a pattern says: `0` is any digit, `x` any hexadecimal one.
+/// True if a text begins with the pattern: `0` is any digit, `x` any hexadecimal digit.
 fn is_like(text: &str, pattern: &str) -> bool {
     text.len() >= pattern.len()
         && text.bytes().zip(pattern.bytes()).all(|(byte, like)| match like {

@@ -1,4 +1,4 @@
-//! Messages of a client as such: those that are none, that could be read in two ways, and that are taken back.
+//! Tests messages of a client: invalid, ambiguous and canceled ones.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn what_is_no_message_is_answered() {
     client.leave();
 }
 
-/// What a client says about nothing but the message itself, some of it twice: the rest is a good call.
+/// Duplicate members of a message. Everything else in it is a valid call.
 pub(crate) const TWICE: [&str; 4] = [
     r#""jsonrpc":"2.0""#,
     r#""x":1,"x":1"#,
@@ -28,14 +28,14 @@ pub(crate) const TWICE: [&str; 4] = [
     r#""params":{"name":"count","arguments":{"n":"many"}}"#,
 ];
 
-/// A request for this with more members.
+/// Returns a request of this method with additional members.
 pub(crate) fn with_members(method: &str, more: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":"w","method":"{method}","params":{{"name":"count","arguments":{{"n":1}}}},{more}}}"#
     )
 }
 
-/// Two readers could take it for different messages: a client is told, and what a server says crosses as it is written.
+/// A message with a duplicate name is ambiguous. A client's is rejected; a server's is forwarded as written.
 #[test]
 fn a_message_in_which_a_name_stands_twice_is_refused_and_that_of_a_server_crosses() {
     let desk = Desk::new();
@@ -57,7 +57,7 @@ fn a_message_in_which_a_name_stands_twice_is_refused_and_that_of_a_server_crosse
     );
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(-32600)));
     assert_eq!(desk.reached(), Vec::<Value>::new());
-    // A name that nobody knows may be there, once.
+    // An unknown member is allowed once.
     client.say(&with_members("tools/call", r#""x":1,"y":{"x":1}"#));
     assert_eq!(text(&client.hear()), "1 kg");
     assert_eq!(desk.reached().len(), 1);

@@ -1,4 +1,4 @@
-//! Servers whose program is not there.
+//! Tests servers whose program does not exist.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::gateway::{Gateway, Session};
 use crate::wrap::{Desk, stub};
 
-/// A command that is not there is told at once, and keeps nobody from the other servers.
+/// A missing command is reported at the start and does not affect the other servers.
 #[test]
 fn a_server_whose_program_is_missing_is_told_when_the_gateway_starts() {
     let desk = Desk::new();
@@ -18,7 +18,7 @@ fn a_server_whose_program_is_missing_is_told_when_the_gateway_starts() {
         stub().display()
     );
     let gateway = Gateway::start(&desk, &config, &["--no-record"]);
-    // Who watches sees it before any client comes, and until it can be started.
+    // Monitoring sees the problem before any client connects, until the server can be started.
     let ready = || gateway.send("GET", "/readyz", &[("Authorization", "")], "");
     let seen = ready();
     let reason = seen.last()["parts"]["upstreams"]["reason"].as_str().unwrap();
@@ -40,7 +40,7 @@ fn a_server_whose_program_is_missing_is_told_when_the_gateway_starts() {
     let config = desk.config(&config);
     let mut command = desk.command();
     command.args(["serve", "--listen", "203.0.113.1:0", "--config", &config]);
-    // Where it listens is refused, after what was read was told.
+    // The listening address is rejected after the configuration was read and its warnings were printed.
     let output = command.output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     for server in ["gone", "plain"] {

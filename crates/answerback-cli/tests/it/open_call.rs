@@ -1,4 +1,4 @@
-//! A call that is open while somebody decides about it: at its client, at the desk, or both.
+//! Tests decisions about a call that is still open: at its client, in the inbox, or both.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::wrap::{Client, Desk, meta, stub, text};
 
 const WRONG: &str = r#"{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"count","arguments":{"n":0}}}"#;
 
-/// A client that can put a form to its user. What is answered to its server shows where calls do.
+/// Starts a client with elicitation. The stub also logs the responses that reach it.
 fn client(desk: &Desk) -> Client {
     let mut command = desk.command();
     command.env("STUB_ANSWERS", "1");
@@ -23,7 +23,7 @@ fn client(desk: &Desk) -> Client {
     Client::start_with(command, json!({"elicitation": {}}))
 }
 
-/// A client whose last call waits for its user: the client, and the form.
+/// Returns a client whose last call waits for its user, and the form.
 fn asked(desk: &Desk) -> (Client, Value) {
     let mut client = client(desk);
     for _ in 0..2 {
@@ -44,7 +44,7 @@ fn id_of(case: &Value) -> String {
     case["case"]["id"].as_str().unwrap().to_owned()
 }
 
-/// What a client says to a form.
+/// Returns the client's response to a form.
 fn filled_in(form: &Value, content: &Value) -> String {
     let result = json!({"action": "accept", "content": content});
     json!({"jsonrpc": "2.0", "id": form["id"], "result": result}).to_string()
@@ -67,7 +67,7 @@ fn decisions(desk: &Desk) -> usize {
     desk.leaves().iter().filter(|leaf| leaf["kind"] == "decision").count()
 }
 
-/// The arguments of each call that reached the server, and whatever else did.
+/// Returns the arguments of each call that reached the server, or null for other messages.
 fn reached(desk: &Desk) -> Vec<Value> {
     desk.reached().into_iter().map(|call| call["params"]["arguments"].clone()).collect()
 }
@@ -95,7 +95,7 @@ fn the_desk_decides_and_the_open_call_goes_on() {
             let warnings = meta(&answer, "envelope")["warnings"].to_string();
             assert!(warnings.contains("CHECK_WAIVED"), "{answer}");
         }
-        // What is said to the form now is too late, and nobody's but ours.
+        // The response to the form is too late, and is not forwarded to the server.
         client.say(&corrected(&form, 5));
         assert_eq!(text(&client.call("echo", json!({"text": "a"}))), "a");
         let ran: Vec<Value> = ran.into_iter().map(|n| json!({"n": n})).collect();
@@ -106,7 +106,7 @@ fn the_desk_decides_and_the_open_call_goes_on() {
     }
 }
 
-/// The model is told that its call ran with other arguments, and not to send them again.
+/// The model learns that its call ran with other arguments, so it need not send them again.
 #[test]
 fn what_ran_corrected_is_not_asked_for_again() {
     for is_at_desk in [true, false] {
@@ -124,11 +124,11 @@ fn what_ran_corrected_is_not_asked_for_again() {
         let marker = meta(&answer, "marker").as_str().unwrap();
         let told = "A person corrected the arguments of this call before it ran";
         assert_eq!(note, format!(r#"[answerback {marker}] {told}: {{"n":4}}"#));
-        // The record has the call as it came, and as it ran.
+        // The ledger has the call as received and as sent.
         let ran = desk.leaves().into_iter().find(|leaf| leaf["kind"] == "request").unwrap();
         let parts: Vec<_> = ran["parts"].as_array().unwrap().iter().map(|it| &it["name"]).collect();
         assert_eq!(parts, ["seen", "sent"]);
-        // The key is as new.
+        // The retry state is reset.
         let answer = client.call("count", json!({"n": 0}));
         assert_eq!(meta(&answer, "retry")["attempt"], 1, "{answer}");
         client.leave();
@@ -153,7 +153,7 @@ fn who_decides_after_the_client_did_is_refused() {
     client.leave();
 }
 
-/// Whoever is first, it runs once, and everybody is told which decision holds.
+/// Of two concurrent decisions the first one counts, the call runs once, and the other decision is rejected.
 #[test]
 fn both_decide_at_once_and_one_of_them_holds() {
     for round in 0..4 {
@@ -163,7 +163,7 @@ fn both_decide_at_once_and_one_of_them_holds() {
         let (code, told) = std::thread::scope(|scope| {
             let at_desk = scope.spawn(|| decide(&desk, &["modify", &case, r#"{"n": 5}"#]));
             if round % 2 == 0 {
-                // Not before the desk has begun to decide.
+                // This waits until the other decision has begun.
                 let _ = desk.good(&["inbox", "list"]);
             }
             client.say(&corrected(&form, 4));
@@ -182,7 +182,7 @@ fn both_decide_at_once_and_one_of_them_holds() {
     }
 }
 
-/// To put a case off decides nothing: the form stays, and what is said there counts.
+/// Deferring a case is not a decision: the form stays open, and its response counts.
 #[test]
 fn a_case_that_is_put_off_still_waits_for_its_form() {
     let desk = Desk::new();
@@ -194,7 +194,7 @@ fn a_case_that_is_put_off_still_waits_for_its_form() {
     client.leave();
 }
 
-/// Nothing runs without a caller: what is decided for a call that was given up is for the next one.
+/// Nothing runs without a caller, so a decision for a canceled call applies to the next one.
 #[test]
 fn a_decision_for_a_call_that_was_given_up_waits_for_the_next() {
     let desk = Desk::new();
@@ -211,7 +211,7 @@ fn a_decision_for_a_call_that_was_given_up_waits_for_the_next() {
     client.leave();
 }
 
-/// A client that leaves takes its form along; the case waits, over a restart, for whoever calls next.
+/// A client that disconnects withdraws its form. The case waits for the next caller, even over a restart.
 #[test]
 fn a_client_that_leaves_does_not_wait_for_its_form() {
     let desk = Desk::new();
@@ -262,7 +262,7 @@ fn secrets_of_an_open_call_are_filled_in_at_the_desk() {
 
 const DESK: &str = "  tokens:\n    desk: {scopes: [read, decide], file: desk.token}\n";
 
-/// Decides by HTTP, and gives the status.
+/// Decides over HTTP and returns the status.
 fn decide_by_http(desk: &Desk, gateway: &Gateway, case: &Value, mut decision: Value) -> u16 {
     let token = std::fs::read_to_string(desk.path("desk.token")).unwrap();
     let bearer = format!("Bearer {}", token.trim());
@@ -272,7 +272,7 @@ fn decide_by_http(desk: &Desk, gateway: &Gateway, case: &Value, mut decision: Va
     gateway.send("POST", &path, &[("Authorization", &bearer)], &decision.to_string()).status
 }
 
-/// A session whose last call waits for its user: the session, what it hears, and the form.
+/// Returns a session whose last call waits for its user, its messages, and the form.
 fn asked_over_http<'g>(gateway: &'g Gateway, tool: &str) -> (Session<'g>, Receiver<Value>, Value) {
     let mut session = Session::begin_with(gateway, "/mcp", &json!({"elicitation": {}}));
     session.ask("tools/list", json!({}));
@@ -290,7 +290,7 @@ fn asked_over_http<'g>(gateway: &'g Gateway, tool: &str) -> (Session<'g>, Receiv
 #[test]
 fn a_decision_over_http_reaches_the_open_call() {
     let one = (format!("{}{DESK}", one_stub()), "count");
-    // Behind several servers a form has another id at the client, and is withdrawn by that.
+    // With several servers, the form has another id at the client, and is withdrawn with that.
     let two = (format!("{}{DESK}", two_stubs()), "two_count");
     for ((config, tool), is_person) in [(&one, false), (&one, true), (&two, false)] {
         let desk = Desk::new();
@@ -308,7 +308,7 @@ fn a_decision_over_http_reaches_the_open_call() {
         is_withdrawn(&hear(), &form);
         let answer = hear();
         assert_eq!((&answer["id"], text(&answer)), (&json!("w"), "4 kg"), "{answer}");
-        // The second one is refused, wherever it is made.
+        // A second decision is rejected on every surface.
         let late = json!({"decision": "modify", "arguments": {"n": 5}});
         assert_eq!(decide_by_http(&desk, &gateway, &case, late), 409);
         assert_eq!(session.send("POST", &corrected(&form, 6)).status, 202);
@@ -335,14 +335,14 @@ fn an_answer_over_http_is_before_the_desk() {
     assert_eq!(recorded(&desk)["surface"], "elicitation");
 }
 
-/// A wrong call in a conversation of its own, so that attempts are counted over sessions.
+/// Returns an invalid call in a named conversation, so that attempts are counted across sessions.
 fn wrong_call(tool: &str) -> Value {
     let meta = json!({"dev.answerback/conversation": "c"});
     let params = json!({"name": tool, "arguments": {"n": 0}, "_meta": meta});
     json!({"jsonrpc": "2.0", "id": "w", "method": "tools/call", "params": params})
 }
 
-/// Servers that list their tools once this file is there.
+/// Configures servers that list their tools only once this file exists.
 fn listing(gate: &Path, names: &[&str]) -> String {
     let (stub, gate) = (stub(), gate.display());
     let one = |name: &&str| {
@@ -352,8 +352,8 @@ fn listing(gate: &Path, names: &[&str]) -> String {
     format!("gateway:\n  upstreams:\n{}{DESK}", names.iter().map(one).collect::<String>())
 }
 
-/// A client whose answer was to be one body, and that closed its connection, has no event to come back with: nothing runs
-/// for it, and the decision is for its next call.
+/// A client that expected a single body and disconnected cannot resume. So nothing runs, and the decision applies to
+/// its next call.
 #[test]
 fn a_decision_for_a_client_that_cannot_come_back_waits_for_its_next_call() {
     for (servers, tool) in [(&["one"][..], "count"), (&["one", "two"], "two_count")] {
@@ -367,13 +367,13 @@ fn a_decision_for_a_client_that_cannot_come_back_waits_for_its_next_call() {
         for _ in 0..2 {
             before.send("POST", &wrong);
         }
-        // The third call is held up, because its session has to hear of the tools first.
+        // The third call is delayed, because its session needs the list of tools first.
         std::fs::remove_file(&gate).unwrap();
         let mut client = Session::begin_with(&gateway, "/mcp", &json!({"elicitation": {}}));
         let connection = client.sent("POST", &wrong);
         assert!(until(|| desk.path("listing.waits").exists()), "it is taken in");
         drop(connection);
-        // Its answer is not open any more, but it is still looked at.
+        // The client has disconnected, but the call is still being processed.
         let is_left = || {
             let again = client.send("POST", &wrong);
             again.last()["error"]["message"] == "a call with this id is under way"
@@ -393,7 +393,7 @@ fn a_decision_for_a_client_that_cannot_come_back_waits_for_its_next_call() {
     }
 }
 
-/// A client that has an event to come back with has its call open, as long as its session lasts.
+/// The call of a client that can resume its stream stays open as long as the session lasts.
 #[test]
 fn a_decision_for_a_client_that_can_come_back_runs_its_call() {
     for is_ended in [false, true] {
@@ -413,7 +413,7 @@ fn a_decision_for_a_client_that_can_come_back_runs_its_call() {
         let decision = json!({"decision": "modify", "arguments": {"n": 4}});
         if is_ended {
             let mut ending = client.sent("DELETE", "");
-            // It is ended before what is under way is.
+            // The session ends before the calls in progress do.
             let said = r#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
             assert!(until(|| client.send("POST", said).status == 404));
             assert_eq!(decide_by_http(&desk, &gateway, &case, decision), 201);
@@ -432,7 +432,7 @@ fn a_decision_for_a_client_that_can_come_back_runs_its_call() {
     }
 }
 
-/// A client without a session finds its case decided when it comes back, whatever it brings along.
+/// A client without a session finds its case decided in the next round, whatever it sends.
 #[test]
 fn the_next_round_finds_the_case_decided() {
     let declined = json!({"action": "decline"});
@@ -470,7 +470,7 @@ fn the_next_round_finds_the_case_decided() {
         let round = json!({"inputResponses": {"answerback": brought}, "requestState": last["result"]["requestState"]});
         let answer = call(round.clone());
         assert!(text(&answer).starts_with(expected), "{decision}: {answer}");
-        // Once is once.
+        // The decision applies only once.
         let again = call(round);
         assert_eq!(again["result"]["isError"], true, "{decision}: {again}");
         assert!(reached(&desk).len() <= 1, "{:?}", reached(&desk));
@@ -478,7 +478,7 @@ fn the_next_round_finds_the_case_decided() {
     }
 }
 
-/// A client that sends its answer several times at once gets the call run once; the others are calls like any.
+/// If a client sends its response several times at once, the call runs once. The others are checked as usual.
 #[test]
 fn of_equal_answers_at_once_one_runs_and_the_others_are_judged() {
     let desk = Desk::new();

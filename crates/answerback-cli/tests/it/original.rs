@@ -1,4 +1,4 @@
-//! Secrets in a call that waits for a person: hidden wherever it is kept, whole when it runs.
+//! Tests secrets in a call that waits for a person: redacted wherever it is stored, and complete when it runs.
 #![cfg(unix)]
 
 use std::fs;
@@ -11,7 +11,7 @@ use crate::wrap::{Client, Desk, contains, meta, stub, text};
 const SECRET: &str = "correct horse battery";
 const MARK: &str = "[redacted: password]";
 
-/// A call in a conversation that outlives a connection.
+/// Makes a call in a conversation that outlives a connection.
 fn log_in(client: &mut Client, user: &Value, password: &str) -> Value {
     let params = json!({
         "name": "log_in",
@@ -21,7 +21,7 @@ fn log_in(client: &mut Client, user: &Value, password: &str) -> Value {
     client.ask("tools/call", params)
 }
 
-/// Calls that fail until a person is asked, and the case.
+/// Makes calls that fail until one is escalated, and returns the case.
 fn escalate(desk: &Desk, client: &mut Client) -> String {
     for _ in 0..2 {
         assert_eq!(meta(&log_in(client, &json!(7), SECRET), "retry")["class"], "arguments");
@@ -32,7 +32,7 @@ fn escalate(desk: &Desk, client: &mut Client) -> String {
     case["case"]["id"].as_str().unwrap().to_owned()
 }
 
-/// Everything that lies in the folder of the store.
+/// Returns the content of all files in the folder of the store.
 pub(crate) fn stored(desk: &Desk) -> Vec<u8> {
     let files = fs::read_dir(desk.path("state/answerback")).unwrap();
     let files = files.map(|file| file.unwrap().path()).filter(|file| file.is_file());
@@ -43,12 +43,12 @@ fn is_secret_kept(desk: &Desk) -> bool {
     contains(&stored(desk), SECRET.as_bytes())
 }
 
-/// Whether a sealed original lies in the store.
+/// True if the store contains a sealed original.
 fn is_original_kept(desk: &Desk) -> bool {
     contains(&stored(desk), br#","original":""#)
 }
 
-/// Somebody at a terminal decides.
+/// Decides at a terminal.
 pub(crate) fn decide(desk: &Desk, words: &[&str]) -> (i32, String) {
     let mut command = desk.command();
     command.arg("inbox").args(words);
@@ -72,7 +72,7 @@ fn a_mark_is_filled_in_from_the_original_and_only_there() {
     assert!(shown.contains(MARK) && !shown.contains(SECRET), "{shown}");
     client.leave();
 
-    // What stands for nothing is refused, by its place, and the case still waits.
+    // A mark without an original value is rejected with its place, and the case stays open.
     for (arguments, place) in [
         (json!({"user": MARK, "password": MARK}), "/user"),
         (json!({"user": "ada", "password": "[redacted: token]"}), "/password"),
@@ -87,12 +87,12 @@ fn a_mark_is_filled_in_from_the_original_and_only_there() {
     let corrected = json!({"user": "ada", "password": MARK}).to_string();
     let (code, told) = decide(&desk, &["modify", &case, &corrected]);
     assert_eq!(code, 0, "{told}");
-    // The case is closed, and its original is gone.
+    // The case is closed, and its original is removed.
     assert!(!is_original_kept(&desk) && !is_secret_kept(&desk));
     let shown = desk.good(&["inbox", "show", &case]);
     assert!(shown.contains(MARK) && !shown.contains(SECRET), "{shown}");
 
-    // Another program, the same conversation: the model is told, and its call runs with what it may not see.
+    // In another process with the same conversation, the model gets the correction, and its call runs with the secret.
     let mut client = desk.client(&[]);
     let answer = log_in(&mut client, &json!(7), "forgotten");
     assert!(text(&answer).contains(MARK) && text(&answer).contains("is filled in"), "{answer}");
@@ -100,13 +100,13 @@ fn a_mark_is_filled_in_from_the_original_and_only_there() {
     let answer = log_in(&mut client, &json!("ada"), MARK);
     assert_eq!(text(&answer), "log_in ran", "{answer}");
     assert_eq!(passwords(&desk), [SECRET]);
-    // Once: then a mark is a word like any other.
+    // The originals are used only once; after that a mark is plain text.
     log_in(&mut client, &json!("ada"), MARK);
     assert_eq!(passwords(&desk), [SECRET, MARK]);
     client.leave();
     assert!(!is_secret_kept(&desk));
     desk.good(&["ledger", "verify"]);
-    // What ran is in the record, redacted, beside a commitment to it.
+    // The ledger has the arguments that ran, redacted, with a commitment to the original.
     let leaves = desk.leaves();
     let ran = leaves.iter().find(|leaf| leaf["kind"] == "request").unwrap();
     let parts: Vec<&str> =
@@ -129,7 +129,7 @@ fn what_a_person_writes_is_hidden_like_what_a_model_writes() {
     assert!(!contains(&stored(&desk), b"another horse"));
 }
 
-/// What only the tool's schema calls a secret is one in a person's hands, too.
+/// A value that only the tool's schema marks as secret is also redacted in a person's correction.
 #[test]
 fn what_the_schema_hides_is_hidden_in_a_correction() {
     let desk = Desk::new();

@@ -1,11 +1,11 @@
-//! A person at the console: the link that lets one in, and the browser behind it.
+//! A person at the console: the launch link, and the browser session.
 
 use serde_json::{Value, json};
 
 use crate::gateway::{Answer, Gateway};
 use crate::wrap::Desk;
 
-/// A person at a browser, known by a cookie.
+/// A person in a browser, identified by a cookie.
 pub(crate) struct Person<'g> {
     gateway: &'g Gateway,
     pub(crate) cookie: String,
@@ -43,7 +43,7 @@ pub(crate) fn link(desk: &Desk) -> String {
     link.trim().to_owned()
 }
 
-/// Opens a link as the page does, and gives the status and the cookie.
+/// Opens a link as the page does, and returns the status and the cookie.
 pub(crate) fn redeem(gateway: &Gateway, link: &str) -> (u16, Option<String>) {
     let token = link.split_once("#t=").unwrap().1;
     let agent: ureq::Agent =

@@ -1,5 +1,5 @@
-//! A secret planted wherever a caller or a model can put one: in names, ids and values. It comes out nowhere, whatever is
-//! printed, recorded or counted.
+//! Plants a secret everywhere a caller or a model can put one: in names, ids and values. It must not appear in any
+//! output, record or metric.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,12 +15,12 @@ const SECRET: &str = "sk-proj-Zk3Qw9Lm2Xv8Rt5Yb7Nc4Hd6Jf1Gs0Pa";
 
 #[track_caller]
 fn is_hidden(said: &str) {
-    // A part of it would be too much, too.
+    // Even a part of the secret must not appear.
     let place = said.find(&SECRET[10..24]);
     assert!(place.is_none(), "{}", &said[place.unwrap_or(0).saturating_sub(300)..]);
 }
 
-/// Arguments with the secret in the name of a member, which a repair leaves out, and in a value.
+/// Returns arguments with the secret as a member's name, which a repair would omit, and as a value.
 fn arguments() -> [Value; 4] {
     [
         json!({"path": "a", SECRET: null}),

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// The program, in a folder of this crate, in an environment that says nothing of terminals.
+/// Returns the program in a folder of this crate, without environment variables about terminals.
 pub(crate) fn program(folder: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_answerback"));
     command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder));
@@ -14,7 +14,7 @@ pub(crate) fn program(folder: &str) -> Command {
     {
         command.env_remove(name);
     }
-    // Whoever runs the tests may have a configuration of their own.
+    // The person who runs the tests may have a configuration.
     command.env("XDG_CONFIG_HOME", "/nowhere").env("APPDATA", "/nowhere");
     command.env("XDG_STATE_HOME", "/nowhere").env("LOCALAPPDATA", "/nowhere");
     command.stdin(Stdio::null());
@@ -26,7 +26,7 @@ pub(crate) fn run(folder: &str, arguments: &[&str]) -> Output {
     program(folder).args(arguments).output().expect("the program starts")
 }
 
-/// Runs the program with something on its standard input.
+/// Runs the program with standard input.
 pub(crate) fn run_with(folder: &str, arguments: &[&str], input: impl Into<Vec<u8>>) -> Output {
     let mut child = program(folder)
         .args(arguments)
@@ -38,7 +38,7 @@ pub(crate) fn run_with(folder: &str, arguments: &[&str], input: impl Into<Vec<u8
     let mut pipe = child.stdin.take().expect("its input is a pipe");
     let input = input.into();
     let writer = std::thread::spawn(move || {
-        // The program may end before it has read everything; that is its right.
+        // The program may end before it has read everything.
         let _ = pipe.write_all(&input);
     });
     let output = child.wait_with_output().expect("its output is read");
@@ -46,7 +46,7 @@ pub(crate) fn run_with(folder: &str, arguments: &[&str], input: impl Into<Vec<u8
     output
 }
 
-/// What the program told: exit code, standard output and standard error.
+/// Formats the exit code, standard output and standard error.
 pub(crate) fn told(output: &Output) -> String {
     let mut text = format!("exit: {}\n", output.status.code().expect("it is not killed"));
     // Writing to a string cannot fail.

@@ -1,4 +1,4 @@
-//! The question before something that cannot be undone, asked on a terminal.
+//! Tests the confirmation at a terminal before something that cannot be undone.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -12,7 +12,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::ledger::Ledger;
 
-/// A terminal, and the name under which it is opened.
+/// Opens a pseudoterminal and returns its name.
 fn open() -> (OwnedFd, String) {
     let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&controller).unwrap();
@@ -21,17 +21,17 @@ fn open() -> (OwnedFd, String) {
     (controller, name.into_string().unwrap())
 }
 
-/// Starts a command at a terminal of its own. Gives it with what the terminal shows.
+/// Starts a command at its own terminal. Returns the command and the terminal's screen.
 fn start(mut command: Command) -> (Child, File) {
     let (controller, name) = open();
     let terminal = || OpenOptions::new().read(true).write(true).open(&name).unwrap();
     command.stdin(terminal()).stderr(terminal()).stdout(Stdio::piped());
-    // Only the child is left at the terminal, once the command is dropped: reading ends when it does.
+    // After `command` is dropped, only the child has the terminal open, so reading ends with the child.
     (command.spawn().unwrap(), File::from(controller))
 }
 
-/// Runs a command that does not end by itself at a terminal of its own, until that shows some words. Then `act` is given
-/// what it shows, and the command is ended.
+/// Runs a command that does not end by itself at its own terminal, until the screen shows `words`. Then passes the
+/// screen to `act` and stops the command.
 pub(crate) fn once_shown(command: Command, words: &str, act: impl FnOnce(&str)) {
     let (mut child, mut screen) = start(command);
     let (sender, chunks) = channel();
@@ -59,8 +59,8 @@ pub(crate) fn once_shown(command: Command, words: &str, act: impl FnOnce(&str)) 
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
-/// Runs a command at a terminal of its own and types an answer when it is asked. Gives the exit code, what it
-/// printed, and what the terminal showed.
+/// Runs a command at its own terminal and types an answer to the question. Returns the exit code, the output, and the
+/// screen.
 pub(crate) fn at_a_terminal(command: Command, answer: &'static str) -> (i32, String, String) {
     let (mut child, mut screen) = start(command);
     let reader = std::thread::spawn(move || {
@@ -90,14 +90,14 @@ pub(crate) fn at_a_terminal(command: Command, answer: &'static str) -> (i32, Str
     (status.code().unwrap(), printed, reader.join().unwrap())
 }
 
-/// What a command shows at a terminal of so many columns, line by line.
+/// Returns the lines that a command shows at a terminal of this width.
 pub(crate) fn in_columns(mut command: Command, columns: u16) -> Vec<String> {
     let (controller, name) = open();
     let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&controller, size).unwrap();
     let terminal = OpenOptions::new().read(true).write(true).open(name).unwrap();
     let mut child = command.env("NO_COLOR", "1").stdout(terminal).spawn().unwrap();
-    // Only the child is left at the terminal: reading ends when it does.
+    // Only the child has the terminal open now, so reading ends with the child.
     drop(command);
     let (mut shown, mut bytes) = (Vec::new(), [0; 256]);
     let mut screen = File::from(controller);
@@ -108,7 +108,7 @@ pub(crate) fn in_columns(mut command: Command, columns: u16) -> Vec<String> {
     String::from_utf8(shown).unwrap().lines().map(str::to_owned).collect()
 }
 
-/// End of input, as a terminal takes it.
+/// The end of input at a terminal.
 const END: &str = "\u{4}";
 
 #[test]

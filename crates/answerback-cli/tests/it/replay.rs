@@ -1,4 +1,4 @@
-//! `answerback replay`: a log of calls, judged in order.
+//! Tests `answerback replay`: a log of calls, checked in order.
 
 use std::fmt::Write as _;
 
@@ -129,7 +129,7 @@ fn the_same_log_gives_the_same_answers() {
     assert_eq!(told, expected);
 }
 
-/// Every part of a failing call is a secret of some make; whatever is printed, it is none of them.
+/// Every part of a failing call is some kind of secret. None of them may be printed.
 #[test]
 fn secrets_never_leave() {
     let secrets = [
@@ -142,14 +142,14 @@ fn secrets_never_leave() {
     ];
     let [key, token, access, jwt, named, hidden] = secrets;
     let arguments = [
-        // By shape: as a value, inside a text, as a name, as an unknown tool's argument.
+        // Found by shape: as a value, inside a text, as a name, and as an argument of an unknown tool.
         ("read_file", format!(r#"{{"path": ["{key}"], "encoding": "{token}"}}"#)),
         ("read_file", format!(r#"{{"path": 1, "{access}": 2, "note": "see {jwt} there"}}"#)),
         ("reed_file", format!(r#"{{"path": "{key}", "password": "{named}"}}"#)),
-        // By name.
+        // Found by name.
         ("read_file", format!(r#"{{"path": 7, "password": "{named}", "api_key": "{named}"}}"#)),
         ("search", format!(r#"{{"query": {{"client_secret": "{named}"}}}}"#)),
-        // By schema: writeOnly, in JSON and in a text that is none.
+        // Found by schema: writeOnly, in JSON and in text that is not JSON.
         ("log_in", format!(r#"{{"user": 1, "word": "{hidden}"}}"#)),
         ("log_in", format!(r#"{{"user": "u", "word": ["{hidden}"], "retries": "3"}}"#)),
         ("log_in", format!(r#"{{"user": "u", "word": "{hidden}", "retries": "3"}}"#)),
@@ -158,7 +158,7 @@ fn secrets_never_leave() {
         ("read_file", format!(r#""{{'path': '{key}'""#)),
         ("read_file", format!(r#""{{'password': '{named}', 'path': 1/0}}""#)),
     ];
-    // Thrice each, so that every one of them is escalated too.
+    // Each call is made three times, so that it is escalated, too.
     let mut log = String::new();
     for (index, (tool, arguments)) in arguments.iter().enumerate() {
         for attempt in 0..3 {
@@ -185,7 +185,7 @@ fn secrets_never_leave() {
     }
 }
 
-/// A log of which nothing could be checked is not called good.
+/// A log without any checked call is not reported as valid.
 #[test]
 fn a_log_of_unchecked_calls_could_not_be_judged() {
     let folder = tempfile::tempdir().unwrap();
@@ -214,7 +214,7 @@ fn a_log_of_unchecked_calls_could_not_be_judged() {
     }
 }
 
-/// A tool without a usable schema is never "ok", and a broken keyword leaves the rest checked.
+/// A tool without a usable schema is never "ok". A broken keyword does not prevent the other checks.
 #[test]
 fn what_cannot_be_checked_is_reported() {
     let folder = tempfile::tempdir().unwrap();
@@ -254,7 +254,7 @@ fn what_cannot_be_checked_is_reported() {
     );
 }
 
-/// `--formats` decides for every tool, whatever the configuration says.
+/// `--formats` applies to every tool and overrides the configuration.
 #[test]
 fn formats_are_checked_as_the_option_says() {
     let folder = tempfile::tempdir().unwrap();

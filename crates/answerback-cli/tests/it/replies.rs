@@ -1,4 +1,4 @@
-//! Replies that agents hand in, from outside: taken, shown, verified, and their files.
+//! Tests replies that agents submit, from outside: recording, showing, verifying, and their files.
 
 use std::fs;
 use std::io::Read as _;
@@ -53,7 +53,7 @@ fn a_reply_comes_in_is_shown_in_every_contract_and_proven() {
     let tool = gateway.send("GET", "/api/replies/0?as=tool", &[], "");
     assert_eq!(tool.status, 404, "a start is no reply");
 
-    // What breaks its contract is recorded as rejected; what is no reply is not recorded.
+    // A reply that breaks its contract is recorded as rejected. A document that is not a reply is not recorded.
     let broken = r#"{"response_type":"table","summary":7,"timestamp":"x"}"#;
     let rejected = gateway.send("POST", "/api/replies?as=ui", &[], broken);
     assert_eq!((rejected.status, &rejected.last()["kind"]), (201, &json!("rejected")));
@@ -67,12 +67,12 @@ fn a_reply_comes_in_is_shown_in_every_contract_and_proven() {
             "{body}"
         );
     }
-    // What cannot be given in another contract, or asks too much of a person, is refused before it is recorded.
+    // A reply that cannot be converted, or has too many questions, is rejected before it is recorded.
     let size = || gateway.send("GET", "/api/overview", &[], "").last()["size"].clone();
     let before = size();
     let refused = gateway.send("POST", "/api/replies?to=governed", &[], &example("table"));
     assert_eq!((refused.status, &refused.last()["data"]["code"]), (422, &json!("NOT_CONVERTIBLE")));
-    // A member that is named twice makes it two documents: nothing is converted, as by `convert`.
+    // A duplicate member makes the document ambiguous, so it is not converted, as with `convert`.
     let summary = r#""summary":"another","response_type""#;
     let twice = example("table").replacen("\"response_type\"", summary, 1);
     assert_eq!(twice.matches("\"summary\"").count(), 2, "{twice}");
@@ -84,7 +84,7 @@ fn a_reply_comes_in_is_shown_in_every_contract_and_proven() {
     assert_eq!(refused.status, 400, "{:?}", refused.events);
     assert_eq!(size(), before);
     assert_eq!(gateway.send("GET", "/api/replies?text=a%00b", &[], "").status, 400);
-    // Secrets do not reach the record.
+    // Secrets are not recorded.
     let secret = example("table").replace("Hamburg", "sk-live-4242424242424242424242424242");
     let taken = gateway.send("POST", "/api/replies", &[], &secret);
     let path = format!("/api/replies/{}", taken.last()["index"]);
@@ -139,7 +139,7 @@ fn files_are_served_by_reply_and_never_by_path() {
         assert_eq!(state["state"], "missing", "{path}: {state}");
         assert_eq!(gateway.send("GET", &file, &[], "").status, 404, "{path}");
     }
-    // A second name is a way out of the folder, as a symbolic link is.
+    // A hard link is a way out of the folder, like a symbolic link.
     fs::hard_link(desk.path("secret"), desk.path("files/linked.csv")).unwrap();
     let linked = hand_in("linked.csv");
     let state = gateway.send("GET", &format!("{linked}/state"), &[], "").last().clone();
@@ -168,7 +168,7 @@ fn a_governed_reply_is_verified_against_what_is_in_force() {
     assert_eq!((taken.status, &taken.last()["valid"]), (201, &json!(true)), "{:?}", taken.events);
     let again = gateway.send("POST", "/api/replies", &[], &reply.to_string());
     assert_eq!((again.status, &again.last()["index"]), (200, &taken.last()["index"]));
-    // Other words under the same id answer nobody, and that they came is in the record.
+    // A different reply with the same id is recorded as rejected.
     let mut other = reply.clone();
     other["timestamp"] = "2026-03-04T05:06:08Z".into();
     let taken_id = gateway.send("POST", "/api/replies", &[], &other.to_string());
@@ -188,7 +188,7 @@ fn a_governed_reply_is_verified_against_what_is_in_force() {
     );
     assert!(newest.get("response_id").is_none(), "{newest}");
     assert_eq!(newest["reply_id"].as_str().unwrap().as_bytes()[14], b'7', "{newest}");
-    // Somebody changes the prompt that it claims to speak under.
+    // The prompt hash was tampered with.
     reply["response_id"] = "2c9d7a1e-4f3b-4a65-9c1d-0e8f7a6b5c4d".into();
     reply["request_context"]["request_id"] = Value::Null;
     reply["agent"]["prompt_hash"] = "0".repeat(64).into();

@@ -1,4 +1,4 @@
-//! Which manifest and lock a governed response is verified against, and logged with.
+//! Selects the manifest and lock for verifying governed responses, and for the log.
 
 use std::path::PathBuf;
 

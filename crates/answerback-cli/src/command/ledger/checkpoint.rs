@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     Ok(exit)
 }
 
-/// Replaces a published checkpoint by a newer one. Readers see the one or the other.
+/// Replaces a published checkpoint with a newer one. Readers see either the old one or the new one.
 fn publish(note: &Note, path: &Path) -> anyhow::Result<()> {
     let new = Checkpoint::read(note)?;
     if let Ok(text) = fs::read_to_string(path) {

@@ -1,4 +1,4 @@
-//! Asking before something that cannot be undone.
+//! Asks for confirmation before something that cannot be undone.
 
 use std::io::{IsTerminal, Write};
 
@@ -6,7 +6,7 @@ use anyhow::bail;
 
 use crate::output::sanitise;
 
-/// Whether to go on: as was said beforehand, or as a person at the terminal answers.
+/// Returns true if `yes` is set or if the person at the terminal agrees.
 pub(super) fn confirm(what: &str, yes: bool) -> anyhow::Result<bool> {
     if yes {
         return Ok(true);

@@ -1,4 +1,4 @@
-//! How entries are printed: a line each for people, or a line of JSON for programs.
+//! Prints entries: as rows for people, or as lines of JSON for programs.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use crate::options::OutputFormat;
 use crate::output::{push_line, sanitise};
 use crate::plural::counted;
 
-/// Prints entries, one a line.
+/// Prints one line per entry.
 pub(super) fn print(
     output: &mut impl Write,
     entries: &[Entry],
@@ -31,7 +31,7 @@ pub(super) fn print(
     Ok(output.flush()?)
 }
 
-/// Why there is no such entry.
+/// Returns an error with the reason why the entry does not exist.
 pub(super) fn missing(store: &Store, index: u64) -> anyhow::Result<Error> {
     let head = store.head()?;
     if index < head.minimum {
@@ -41,7 +41,7 @@ pub(super) fn missing(store: &Store, index: u64) -> anyhow::Result<Error> {
     Ok(anyhow!("there is no entry {index}; the log has {entries}, counted from 0"))
 }
 
-/// An entry as JSON, without its content.
+/// Converts an entry to JSON, without its content.
 pub(super) fn value(entry: &Entry) -> Value {
     json!({
         "index": entry.index.to_string(),
@@ -50,7 +50,7 @@ pub(super) fn value(entry: &Entry) -> Value {
     })
 }
 
-/// An entry in one line: index, time, kind, and what tells it from its neighbours.
+/// Formats an entry in one line: index, time, kind and the most important members.
 fn row(entry: &Entry) -> String {
     let leaf = &entry.leaf;
     let time = leaf.text("ts").unwrap_or_default();
@@ -68,7 +68,7 @@ fn about(leaf: &Leaf) -> Vec<String> {
     for name in ["subject", "agent_id", "tool", "contract", "status", "outcome", "decision"] {
         words.extend(leaf.text(name).map(ToOwned::to_owned));
     }
-    // Status and outcome are often one word.
+    // Status and outcome are often the same word.
     words.dedup();
     if leaf.member("tool_sha256").is_some() {
         words.push("(unknown tool)".to_owned());

@@ -74,7 +74,7 @@ fn token(text: &str) -> Result<Token, String> {
     Token::new(text).map_err(|error| error.to_string())
 }
 
-/// What is said while the files cannot be cleaned.
+/// The note that the content is still in the store's files.
 pub(super) const STILL_READ: &str = "\
 the files still hold the content, because something reads the store as it was before, such as an export or a \
 verification. When that has ended, whatever writes to the store next removes it: a gateway or a server that runs does \

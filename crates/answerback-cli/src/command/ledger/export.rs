@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
         let output = Leavable::ending(std::io::stdout().lock());
         let mut output = BufWriter::with_capacity(1 << 16, output);
         match store.export_jsonl(arguments.export(), &mut output, &mut tell) {
-            // Whoever left has what they wanted of it.
+            // A consumer that stops reading early is not an error.
             Err(_) if output.get_ref().is_left() => return Ok(Exit::Good),
             exported => exported?,
         }
@@ -113,7 +113,7 @@ impl Arguments {
         export
     }
 
-    /// Refuses a place that cannot be written, or only with --force, before the log is read.
+    /// Rejects a path that cannot be written, or that needs --force, before the log is read.
     fn check_place(&self) -> anyhow::Result<()> {
         let name = self.to.display();
         let Ok(present) = fs::metadata(&self.to) else { return Ok(()) };
@@ -129,8 +129,8 @@ impl Arguments {
         Ok(())
     }
 
-    /// Writes beside the file and puts it into place when it is whole and on the disk. What runs on to another program
-    /// is written as it comes.
+    /// Writes a temporary file and moves it into place once it is complete and synced. Output to a pipe is written
+    /// directly.
     fn write(
         &self,
         store: &Store,
@@ -160,7 +160,7 @@ impl Arguments {
     }
 }
 
-/// Whether what is written there runs on to another program or a terminal: nothing is replaced by it.
+/// True for a pipe or a terminal, which writing does not replace.
 #[cfg(unix)]
 fn is_pipe(present: &Metadata) -> bool {
     use std::os::unix::fs::FileTypeExt;

@@ -1,4 +1,4 @@
-//! A handoff as the request that a response answers.
+//! Records a handoff as the request that a response answers.
 
 use answerback::Timestamp;
 use answerback::ValidationError;
@@ -16,16 +16,16 @@ use super::record::Arguments;
 use crate::governance_inputs::recognised;
 use crate::input::InputSource;
 
-/// The name of the part that has the handoff.
+/// The name of the part with the handoff.
 const PART: &str = "handoff";
 
-/// A handoff that was read. Whether it holds is judged together with its response.
+/// A parsed handoff. It is verified later, together with its response.
 pub(super) struct RecordedHandoff {
     name: String,
     bytes: Vec<u8>,
     pub(super) value: Value,
     pub(super) id: Id,
-    /// The agent that hands over, where manifest and lock vouch for it.
+    /// The handoff with its source agent, if it is valid under manifest and lock.
     source: Option<Handoff>,
 }
 
@@ -47,7 +47,7 @@ impl RecordedHandoff {
         Ok(Self { name, bytes, value, id, source })
     }
 
-    /// Refuses another handoff than the one that the log has under this id.
+    /// Rejects the handoff if the log has a different one with the same id.
     pub(super) fn check_recorded(&self, store: &Store) -> anyhow::Result<()> {
         let filter =
             Filter::default().with_kind(Kind::Request).with_request_id(self.id).newest_first();
@@ -62,7 +62,7 @@ impl RecordedHandoff {
         Ok(())
     }
 
-    /// The entry that the response answers.
+    /// Drafts the request entry that the response answers.
     pub(super) fn request(&self, store: &Store, arguments: &Arguments) -> anyhow::Result<Draft> {
         let mut draft = Draft::request()
             .with_request_id(self.id)

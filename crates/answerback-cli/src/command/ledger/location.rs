@@ -1,4 +1,4 @@
-//! Where a ledger lies: the store, its key, and the anchor, which lies elsewhere.
+//! Locates a ledger: its store, its key, and its anchor, which is in another folder.
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
@@ -16,9 +16,9 @@ use crate::configuration::{ConfigOption, Configuration};
 use crate::folders;
 use crate::shell::file_option;
 
-/// The variable that names a store.
+/// The environment variable that names a store.
 const VARIABLE: &str = "ANSWERBACK_STORE";
-/// What is said of a file that nobody wrote to.
+/// The message about an empty file.
 pub(crate) const EMPTY: &str = "the file is empty, not a ledger";
 
 /// Which ledger is meant.
@@ -48,7 +48,7 @@ pub(crate) struct Location {
 }
 
 impl Location {
-    /// A ledger, and all that belongs to it, in one folder with its configuration.
+    /// Returns the location of a ledger in one folder, together with its configuration.
     pub(crate) fn within(folder: &Path) -> Self {
         let file = |name: &str| Some(folder.join(name));
         Self {
@@ -60,7 +60,7 @@ impl Location {
         }
     }
 
-    /// The configuration, where the options leave something open.
+    /// Returns the configuration, which is read only once.
     pub(crate) fn configuration(&self) -> anyhow::Result<&Configuration> {
         if let Some(configuration) = self.configuration.get() {
             return Ok(configuration);
@@ -69,23 +69,23 @@ impl Location {
         Ok(self.configuration.get_or_init(|| configuration))
     }
 
-    /// The configuration as it is now.
+    /// Reads the configuration again.
     pub(crate) fn configuration_anew(&self) -> anyhow::Result<Configuration> {
         self.config.read()
     }
 
-    /// The file of the configuration, where there is one.
+    /// Returns the path of the configuration, if there is one.
     pub(crate) fn configuration_file(&self) -> Option<PathBuf> {
         self.config.file()
     }
 
-    /// The URL of the store, where it is in a database.
+    /// Returns the store's URL, if it is in a database.
     pub(crate) fn url(&self) -> anyhow::Result<Option<String>> {
         let path = self.path()?;
         Ok(path.to_str().filter(|text| StoreConfig::is_url(text)).map(str::to_owned))
     }
 
-    /// The store's file.
+    /// Returns the store's path, or its URL as a path.
     pub(crate) fn path(&self) -> anyhow::Result<PathBuf> {
         if let Some(path) = self.store.clone().or_else(|| folders::named(VARIABLE)) {
             return Ok(path);
@@ -100,7 +100,7 @@ impl Location {
         Ok(folder.join("answerback").join("ledger.db"))
     }
 
-    /// The store's file, which must be there.
+    /// Returns the store's path. Fails if the file does not exist or is empty.
     pub(super) fn existing(&self) -> anyhow::Result<PathBuf> {
         let path = self.path()?;
         if !path.is_file() {
@@ -116,13 +116,13 @@ impl Location {
         Ok(path)
     }
 
-    /// The options by which another command finds the same ledger, as they were given to this one. Where none was, none
-    /// is needed.
+    /// Returns the options with which another command finds the same ledger. Only options of this command are included;
+    /// defaults need none.
     pub(crate) fn options(&self) -> String {
         let mut options = String::new();
         let is_url = |path: &Path| path.to_str().is_some_and(StoreConfig::is_url);
         match &self.store {
-            // It may hold a password.
+            // The URL may contain a password.
             Some(store) if is_url(store) => options.push_str(" --store URL"),
             Some(store) => options.push_str(&file_option("store", store)),
             None => {}
@@ -136,13 +136,13 @@ impl Location {
         options
     }
 
-    /// Returns how commands about this ledger are printed for somebody who pastes them in another folder, without what
-    /// this process was started with.
+    /// Returns the commands about this ledger in a form that works in any folder and without this process's
+    /// environment.
     pub(crate) fn commands(&self) -> RecordCommands {
         let named = self.store.clone().or_else(|| folders::named(VARIABLE));
         let mut options = String::new();
         let config = match &named {
-            // It may hold a password.
+            // The URL may contain a password.
             Some(store) if store.to_str().is_some_and(StoreConfig::is_url) => {
                 return RecordCommands::unprintable();
             }
@@ -166,8 +166,8 @@ impl Location {
         RecordCommands::with_options(options)
     }
 
-    /// The option by which a command finds this ledger from any folder; nothing, where it is in a database whose
-    /// configuration was not named.
+    /// Returns the option with which a command finds this ledger from any folder. Returns `None` for a database without
+    /// a named configuration.
     pub(crate) fn option_anywhere(&self) -> Option<String> {
         match self.url() {
             Ok(None) => Some(file_option("store", &self.path().ok()?)),
@@ -175,7 +175,7 @@ impl Location {
         }
     }
 
-    /// The folder for what belongs to the store and is no part of it.
+    /// Returns the folder for files that belong to the store but are not part of it.
     pub(crate) fn folder(&self) -> anyhow::Result<PathBuf> {
         if self.url()?.is_some() {
             let folder = folders::state().context("the user's state directory is not known")?;
@@ -184,7 +184,7 @@ impl Location {
         Ok(self.path()?.parent().map(Path::to_owned).unwrap_or_default())
     }
 
-    /// The key's file.
+    /// Returns the path of the key.
     pub(super) fn key(&self) -> anyhow::Result<PathBuf> {
         let configuration = self.configuration()?;
         match (&self.key, &configuration.config.ledger.key) {
@@ -198,8 +198,8 @@ impl Location {
         }
     }
 
-    /// The anchor's file: in another folder than the store's, so that who puts back an old copy of that
-    /// folder does not put back the anchor with it.
+    /// Returns the path of the anchor. It is in another folder than the store, so that restoring an old copy of the
+    /// store's folder does not restore the anchor, too.
     pub(super) fn anchor(&self) -> anyhow::Result<PathBuf> {
         if let Some(anchor) = &self.anchor {
             return Ok(anchor.clone());
@@ -214,7 +214,7 @@ impl Location {
         Ok(folder.join("answerback").join("anchors").join(anchor_name(&self.path()?)))
     }
 
-    /// Opens the ledger to read it.
+    /// Opens the ledger for reading.
     pub(crate) fn read(&self) -> anyhow::Result<Store> {
         if let Some(url) = self.url()? {
             return Store::read_postgres(&url).context("the ledger in the database");
@@ -223,10 +223,10 @@ impl Location {
         Store::read_sqlite(&path).with_context(|| path.display().to_string())
     }
 
-    /// Opens the ledger to write, when it is there.
+    /// Opens an existing ledger for writing.
     pub(crate) fn write(&self) -> anyhow::Result<Store> {
         if self.url()?.is_some() {
-            // Opening creates what is not there; reading says that it is not.
+            // Opening for writing would create a missing ledger. Reading reports that it is missing.
             self.read()?;
         } else {
             self.existing()?;
@@ -234,7 +234,7 @@ impl Location {
         self.start()
     }
 
-    /// Goes on with a ledger that was restored from an older copy than its anchor remembers.
+    /// Adopts a ledger that was restored from a copy older than its anchor.
     pub(super) fn adopt(&self) -> anyhow::Result<Adopted> {
         if let Some(url) = self.url()? {
             return Store::adopt_postgres(&url, &self.settings()?)
@@ -245,42 +245,43 @@ impl Location {
         adopted.with_context(|| path.display().to_string())
     }
 
-    /// Opens the ledger to write; it begins here if it is not there yet.
+    /// Opens the ledger for writing and creates it if needed.
     pub(crate) fn start(&self) -> anyhow::Result<Store> {
         self.start_with(Ok)
     }
 
-    /// As [`Self::start`], for a command that stays: the witnesses of the configuration are asked as the log grows.
+    /// Opens the ledger like [`Self::start`], for a long-running command. The configured witnesses are asked as the log
+    /// grows.
     pub(crate) fn start_to_stay(&self, full_text: bool) -> anyhow::Result<Store> {
         self.start_with(|settings| {
             witness::asked_by(settings.with_full_text(full_text), self.configuration()?)
         })
     }
 
-    /// Whether somebody said where the ledger is, instead of leaving it to us.
+    /// True if an option, a variable or the configuration names the ledger.
     pub(crate) fn is_named(&self) -> anyhow::Result<bool> {
         let is_given = [&self.store, &self.key, &self.anchor].into_iter().any(Option::is_some);
         if is_given || folders::named(VARIABLE).is_some() {
             return Ok(true);
         }
-        // A trusted configuration has its state next to it.
+        // A trusted configuration stores its state next to itself.
         let configuration = self.configuration()?;
         Ok(configuration.config.store.is_some() || configuration.state("ledger.db").is_some())
     }
 
-    /// Whether a ledger in a file could be written here. Nothing is made.
+    /// Checks that a ledger in a file could be written, without creating anything.
     pub(crate) fn could_write(&self) -> anyhow::Result<()> {
         let path = self.path()?;
         if path.exists() {
             let opened = fs::OpenOptions::new().write(true).open(&path);
             opened.with_context(|| format!("cannot write {}", path.display()))?;
-            // The database writes next to its file.
+            // SQLite writes additional files next to the store.
             folders::could_make(&path.with_extension("trial"))?;
         }
         self.could_start()
     }
 
-    /// Whether a ledger in a file could begin here. Nothing is made.
+    /// Checks that a ledger in a file could be created, without creating anything.
     pub(crate) fn could_start(&self) -> anyhow::Result<()> {
         for file in [self.path()?, self.key()?, self.anchor()?] {
             if !file.exists() {
@@ -299,7 +300,7 @@ impl Location {
             return Store::open_postgres(&url, more(self.settings()?)?)
                 .context("the ledger in the database");
         }
-        // The store's folder first: the anchor is named by where it really is.
+        // The store's folder must exist first, because the anchor's name depends on its real path.
         for file in [&path, &key] {
             folders::make_for(file)?;
         }
@@ -307,7 +308,7 @@ impl Location {
         Store::open_sqlite(&path, settings).with_context(|| path.display().to_string())
     }
 
-    /// The key, the anchor and what the configuration says of the ledger, as every engine takes them.
+    /// Returns the store settings: key, anchor and the ledger section of the configuration.
     pub(super) fn settings(&self) -> anyhow::Result<Settings> {
         let anchor = self.anchor()?;
         folders::make_for(&anchor)?;
@@ -323,15 +324,16 @@ impl Location {
     }
 }
 
-/// Whether a file has nothing in it: it is none of ours, though it could become one.
+/// True if the file is empty. It is not a ledger, but it could become one.
 pub(crate) fn is_empty(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == 0)
 }
 
-/// A name for the anchor of the store at this path: two stores of one name have two anchors.
+/// Returns the name of the anchor for the store at this path. Stores with the same name in different folders have
+/// different anchors.
 fn anchor_name(store: &Path) -> OsString {
     if let Some(url) = store.to_str().filter(|text| StoreConfig::is_url(text)) {
-        // Who logs in, and with which password, does not make another ledger.
+        // The same database is the same ledger, whichever user and password are in its URL.
         let (_, place) =
             url.rsplit_once('@').or_else(|| url.split_once("://")).unwrap_or(("", url));
         let digest = Digest::of_bytes(place.as_bytes()).to_string();

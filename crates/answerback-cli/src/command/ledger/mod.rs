@@ -1,4 +1,4 @@
-//! `answerback ledger`: what was asked, answered and decided, and the proof of it. One file a command.
+//! `answerback ledger`: records, shows, proves and verifies entries. Each file has one command.
 
 mod adopt;
 pub(crate) mod authority;

@@ -1,12 +1,12 @@
-//! Times as people give them: a date, a time, or how long ago.
+//! Parses times on the command line: a date, a time, or a span before now.
 
 use answerback::Timestamp;
 use anyhow::{Context, bail};
 
-/// Microseconds of a day.
+/// The microseconds of a day.
 pub(super) const DAY: i64 = 24 * 3600 * 1_000_000;
 
-/// A time in microseconds since 1970: `2026-11-15`, `2026-11-15T18:00:00Z`, or `36h` for that long ago.
+/// Parses a time to microseconds since 1970: `2026-11-15`, `2026-11-15T18:00:00Z`, or `36h` for that long ago.
 pub(super) fn moment(text: &str, now: i64) -> anyhow::Result<i64> {
     if let Ok(span) = span(text) {
         return Ok(now - span);
@@ -20,7 +20,7 @@ pub(super) fn moment(text: &str, now: i64) -> anyhow::Result<i64> {
     micros(time)
 }
 
-/// A span in microseconds: a number with s, m, h, d or w.
+/// Parses a span to microseconds: a number with s, m, h, d or w.
 pub(super) fn span(text: &str) -> anyhow::Result<i64> {
     let unit = match text.chars().last() {
         Some('s') => 1_000_000,
@@ -38,7 +38,7 @@ pub(super) fn span(text: &str) -> anyhow::Result<i64> {
     }
 }
 
-/// Microseconds since 1970.
+/// Returns the microseconds since 1970.
 pub(super) fn micros(time: Timestamp) -> anyhow::Result<i64> {
     let micros = time.nanos_since(Timestamp::from_unix_micros(0)) / 1000;
     i64::try_from(micros).context("the time is too far away")

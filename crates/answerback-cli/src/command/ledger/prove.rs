@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     Ok(Exit::Good)
 }
 
-/// The old size, the proof, an empty line, and the newer checkpoint.
+/// Returns the old size, the consistency proof, an empty line, and the newer checkpoint.
 fn growth(store: &Store, from: u64, to: Option<u64>) -> anyhow::Result<String> {
     let note = match to {
         None => store.checkpoint()?,

@@ -16,7 +16,7 @@ use crate::plural::counted;
 use crate::progress::ProgressLine;
 use answerback_record::system::now;
 
-/// The days for which everything is kept unless somebody insists: the floor of the EU's AI Act for logs.
+/// The days for which entries are stored unless --force is given. The EU's AI Act requires at least this for logs.
 const KEPT_DAYS: i64 = 183;
 
 /// Remove old entries; every proof about the rest stays valid
@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
         (None, Some(span)) => first_since(&store, now - span)?.unwrap_or(head.size),
         (None, None) => 0,
     };
-    // Only whole tiles keep the hashes of what goes.
+    // Only whole tiles keep the hashes of removed entries.
     let below = below - below % WIDTH;
     if below > head.size {
         bail!("the log has {}: it has none below {below} to prune", counted(head.size, "entry"));

@@ -96,7 +96,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
         ),
         (None, _) => None,
     };
-    // All of them are read and judged before the log is touched.
+    // All documents are read and checked before anything is written.
     let documents: Vec<CheckedReply<'_>> = arguments
         .files
         .iter()
@@ -161,11 +161,11 @@ fn print(store: &Store, index: u64, kind: Kind, format: OutputFormat) -> anyhow:
     Ok(output.flush()?)
 }
 
-/// A reply that was read and judged.
+/// A parsed and checked reply.
 struct CheckedReply<'a> {
     name: String,
     reply: JudgedReply<'a>,
-    /// What it answers, where that is a handoff.
+    /// The handoff that the reply answers, if there is one.
     handoff: Option<&'a RecordedHandoff>,
 }
 
@@ -197,14 +197,15 @@ impl<'a> CheckedReply<'a> {
         Ok(Self { name, reply, handoff })
     }
 
-    /// Appends the reply, behind its request.
+    /// Appends the reply after its request.
     fn record(
         &self,
         store: &Store,
         asked: Option<&[u8]>,
         arguments: &Arguments,
     ) -> anyhow::Result<Recorded> {
-        // What it was given for, not what it says: one that names another request is refused, and still answers this.
+        // The handoff's id has precedence over the id in the reply. A reply that names another request is rejected, but
+        // still answers this one.
         let request_id = match (self.handoff, self.reply.request_id()) {
             (Some(handoff), _) => handoff.id,
             (None, Some(id)) => id,

@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
-    // A log is not begun to change its key.
+    // This fails if there is no ledger, because a new one has no key to change.
     let old = location.read()?.verifier_key()?;
     let store = location.write()?;
     if !confirm(&format!("the key {old} will not sign any more"), arguments.yes)? {

@@ -96,7 +96,8 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
         store.update_text().context("the index for full text cannot be brought up to date")?;
     }
     let mut page = store.entries(&filter, arguments.cursor, usize::from(arguments.limit))?;
-    // A page may have none and lead on: so many entries have the words that it took a while to look at them.
+    // A page may be empty and still have a next one, because a full-text search examines a limited number of entries
+    // per page.
     while let (true, Some(next)) = (page.entries.is_empty(), page.next) {
         page = store.entries(&filter, Some(next), usize::from(arguments.limit))?;
     }

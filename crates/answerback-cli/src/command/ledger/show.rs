@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     Ok(Exit::Good)
 }
 
-/// A part as it is shown.
+/// A part in the form in which it is shown.
 struct PartView {
     name: String,
     length: u64,
@@ -80,7 +80,7 @@ enum PartContent {
     Json(Value),
     Text(String),
     Bytes(String),
-    /// Not there, and the entry that says why.
+    /// The content is missing. Holds the entry that erased it and the basis, if there is one.
     Gone(Option<(u64, String)>),
 }
 
@@ -126,7 +126,7 @@ fn content(part: &Part, raw: bool) -> PartContent {
     }
 }
 
-/// The entry that erased a part, and on which basis.
+/// Returns the entry that erased a part, and the basis.
 fn erasure(store: &Store, index: u64, part: &str) -> anyhow::Result<Option<(u64, String)>> {
     let filter = Filter::default().with_kind(Kind::Erasure);
     let mut cursor = Some(index);
@@ -147,7 +147,7 @@ fn erasure(store: &Store, index: u64, part: &str) -> anyhow::Result<Option<(u64,
     }
 }
 
-/// The entry for people. Every text of it passes the sanitiser, line by line.
+/// Formats the entry for people. Every line is sanitized.
 fn drawn(entry: &Entry, parts: &[PartView]) -> String {
     let mut text = String::new();
     let mut line = |line: &str| {

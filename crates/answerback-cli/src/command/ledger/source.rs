@@ -4,7 +4,7 @@ use answerback::config::StoreConfig;
 use answerback_store::postgres_place;
 use answerback_verify::{Postgres, Source};
 
-/// Opens a ledger for the verifier, which reads it by itself wherever it lies: in a file, a folder, or a database.
+/// Opens a ledger for the verifier, which reads files, folders and databases without the store's code.
 pub(crate) fn open(place: &Path) -> anyhow::Result<Box<dyn Source>> {
     match place.to_str().filter(|text| StoreConfig::is_url(text)) {
         Some(url) => {

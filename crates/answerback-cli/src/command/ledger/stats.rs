@@ -49,23 +49,23 @@ struct LedgerFigures {
     text: Option<u64>,
     anchor_path: Option<PathBuf>,
     anchor: Anchored,
-    /// Witnesses that signed, with how far.
+    /// The witnesses, each with the size of the log that it signed.
     witnessed: Vec<(String, u64)>,
-    /// What is wrong with the head and its checkpoint.
+    /// The problem with the head and its checkpoint, if there is one.
     trouble: Option<String>,
     /// The command that verifies this ledger.
     verify: String,
 }
 
-/// What the anchor says about the store.
+/// The result of comparing the store with its anchor.
 enum Anchored {
-    /// There is none, or none that can be read.
+    /// There is no readable anchor. Holds the reason.
     Unknown(String),
-    /// It remembers an older state of this log, or the newest.
+    /// The anchor matches the log at this size.
     InStep(u64),
-    /// The store has fewer entries than were anchored.
+    /// The anchor has more entries than the store.
     Ahead(u64),
-    /// The store says something else than was anchored.
+    /// The anchor has a different history than the store.
     Differs(u64),
 }
 
@@ -78,7 +78,7 @@ impl Anchored {
             Err(error) => return Ok(Self::Unknown(format!("cannot be read: {error}"))),
         };
         let size = newest.size();
-        // Looked at after the anchor: others may append meanwhile, and anchor that.
+        // The head is read after the anchor, because another process may append and anchor in between.
         if size > store.head()?.size {
             return Ok(Self::Ahead(size));
         }
@@ -86,7 +86,7 @@ impl Anchored {
         Ok(if is_ours { Self::InStep(size) } else { Self::Differs(size) })
     }
 
-    /// What is wrong, and what to do about it.
+    /// Describes the problem and its solution, if there is one.
     fn trouble(&self) -> Option<String> {
         match self {
             Self::Unknown(_) | Self::InStep(_) => None,
@@ -121,7 +121,7 @@ impl Anchored {
 impl LedgerFigures {
     fn read(location: &Location) -> anyhow::Result<Self> {
         let store = location.read()?;
-        // What a database takes on its disk is the database's to say.
+        // The disk usage of a database is not visible from here.
         let files =
             if location.url()?.is_some() { Vec::new() } else { files(&location.existing()?) };
         let anchor_path = location.anchor().ok();
@@ -142,7 +142,7 @@ impl LedgerFigures {
         })
     }
 
-    /// What is wrong at first sight: with the head, or beside the anchor.
+    /// Returns the first problem with the head or the anchor.
     fn health(&self) -> Option<String> {
         self.trouble.clone().or_else(|| self.anchor.trouble())
     }
@@ -227,7 +227,7 @@ impl LedgerFigures {
     }
 }
 
-/// What is wrong at first sight: the newest checkpoint must be that of the head, and signed.
+/// Checks that the newest checkpoint matches the head and is signed. Returns the problem, if there is one.
 fn trouble(store: &Store, head: &Head, verify: &str) -> anyhow::Result<Option<String>> {
     let note = store.checkpoint()?;
     let checkpoint = Checkpoint::read(&note)?;
@@ -243,7 +243,7 @@ fn trouble(store: &Store, head: &Head, verify: &str) -> anyhow::Result<Option<St
     Ok(Some(format!("{what}: run `{verify}`")))
 }
 
-/// The store's files that are there, with their sizes.
+/// Returns the store's existing files with their sizes.
 fn files(store: &Path) -> Vec<(String, u64)> {
     let file = |ending: &str| {
         let mut path = store.as_os_str().to_owned();
@@ -255,9 +255,9 @@ fn files(store: &Path) -> Vec<(String, u64)> {
     ["", "-wal", "-text", "-text-wal"].into_iter().filter_map(file).collect()
 }
 
-/// Bytes for people.
+/// Formats a number of bytes for people.
 fn size(bytes: u64) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
+    #[expect(clippy::cast_precision_loss, reason = "the number is shown with one decimal")]
     let number = bytes as f64;
     match bytes {
         0..1_000 => format!("{bytes} B"),

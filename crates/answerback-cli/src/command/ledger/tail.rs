@@ -9,10 +9,10 @@ use crate::exit::Exit;
 use crate::options::OutputFormat;
 use crate::output::Leavable;
 
-/// How long to wait before looking again.
+/// The interval between two polls.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// How many entries are printed at a time.
+/// The number of entries that are printed at a time.
 const PAGE: usize = 500;
 
 /// Print the newest entries, and those that come
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
     let store = location.read()?;
-    // What comes while the newest are read is printed afterwards.
+    // Entries that are recorded while the newest are read are printed afterwards.
     let mut newest = store.head()?.size.checked_sub(1);
     let limit = usize::from(arguments.lines);
     let end = newest.map(|newest| newest + 1);

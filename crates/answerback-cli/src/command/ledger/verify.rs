@@ -20,7 +20,7 @@ use crate::output::{Leavable, push_line, sanitise, say};
 use crate::plural::counted;
 use crate::progress::ProgressLine;
 
-/// The largest receipt or file of checkpoints that is read, in bytes.
+/// The largest receipt that is read, in bytes.
 const MOST_BYTES: usize = 1 << 30;
 
 /// Verify a ledger, offline, at five levels
@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     for file in &arguments.checkpoint {
         options = with_checkpoints(options, file)?;
     }
-    // An anchor is the store's: an export may be older than it, or of another log.
+    // The anchor belongs to the store. An export may be older than the anchor, or of another log.
     let is_store = arguments.source.is_none();
     let anchor = if is_store { location.anchor().ok() } else { None };
     if let Some(anchor) = anchor.filter(|anchor| anchor.is_file()) {
@@ -217,7 +217,7 @@ impl Arguments {
     }
 }
 
-/// The keys that the store itself names: of its first entry, and of now.
+/// Returns the keys that the store itself names: the key of its first entry, and the present one.
 fn stored_keys(location: &Location) -> anyhow::Result<Vec<VerifierKey>> {
     let store = location.read().context("a receipt needs --vkey KEY, or the store that has it")?;
     say("warning: the key was taken from the store itself; give --vkey to know who signed");

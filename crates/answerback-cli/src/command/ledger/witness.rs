@@ -1,4 +1,4 @@
-//! Having checkpoints signed by the witnesses of the configuration.
+//! Has checkpoints signed by the configured witnesses.
 
 use answerback_ledger::Note;
 #[cfg(feature = "witness")]
@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::output::say;
 use crate::plural::counted;
 
-/// The witnesses of the configuration.
+/// Returns the configured witnesses.
 #[cfg(feature = "witness")]
 fn configured(configuration: &Configuration) -> anyhow::Result<Vec<Witness>> {
     let configured = configuration.config.ledger.witness.iter().enumerate();
@@ -29,7 +29,7 @@ fn configured(configuration: &Configuration) -> anyhow::Result<Vec<Witness>> {
         .collect()
 }
 
-/// The settings of a store that has what it appends signed as long as it is open.
+/// Adds the configured witnesses to the settings. The store then asks them to sign as long as it is open.
 #[cfg(feature = "witness")]
 pub(super) fn asked_by(
     settings: Settings,
@@ -39,7 +39,7 @@ pub(super) fn asked_by(
 }
 
 #[cfg(not(feature = "witness"))]
-#[expect(clippy::unnecessary_wraps, reason = "with witnesses their keys may be wrong")]
+#[expect(clippy::unnecessary_wraps, reason = "with the feature `witness` a key may be invalid")]
 pub(super) fn asked_by(
     settings: Settings,
     configuration: &Configuration,
@@ -50,7 +50,8 @@ pub(super) fn asked_by(
     Ok(settings)
 }
 
-/// Asks every witness to sign the newest checkpoint. Gives it with what they signed, and whether all did.
+/// Asks every witness to sign the newest checkpoint. Returns the checkpoint with their signatures, and `NotGood` if one
+/// did not sign.
 #[cfg(feature = "witness")]
 pub(super) fn sign(location: &Location) -> anyhow::Result<(Note, Exit)> {
     let witnesses = configured(location.configuration()?)?;
@@ -74,7 +75,7 @@ pub(super) fn sign(location: &Location) -> anyhow::Result<(Note, Exit)> {
             }
         }
     }
-    // Others may have appended meanwhile: the one that was signed is meant, with all that signed it.
+    // Another process may have appended in the meantime, so this returns the signed checkpoint, not the newest one.
     let note = match signed {
         Some(size) => store.checkpoints(size.saturating_sub(1), 1)?.pop(),
         None => None,

@@ -1,4 +1,4 @@
-//! Bar charts, and pies as sorted shares: lying bars have room for their names.
+//! Draws bar charts, and pie charts as sorted shares. Horizontal bars leave room for their names.
 
 use super::data::Data;
 use super::scale::{Scale, Zero, exact};
@@ -7,10 +7,10 @@ use crate::show::span::Line;
 use crate::show::style::{DIM, series};
 use crate::show::width::shortened;
 
-/// The signs of the series where bars have several.
+/// The characters that distinguish the series of grouped bars.
 const FILLS: [&str; 6] = ["█", "▓", "▒", "░", "▚", "▞"];
 
-/// Eighths of a column.
+/// The characters for eighths of a column.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 struct Bar {
@@ -20,7 +20,7 @@ struct Bar {
     series: usize,
 }
 
-/// One bar for each label and series, over an axis.
+/// Draws one bar per label and series, above an axis.
 pub(super) fn bars(sheet: Sheet, data: &Data) -> Vec<Line> {
     let count = data.labels.len();
     let is_single = data.drawn().len() == 1;
@@ -29,7 +29,7 @@ pub(super) fn bars(sheet: Sheet, data: &Data) -> Vec<Line> {
         let mut is_named = false;
         for (number, series) in data.drawn().iter().enumerate() {
             let Some(&Some((_, value))) = series.points.get(index) else { continue };
-            // Of a group only the first bar is named.
+            // Only the first bar of a group has a label.
             let name = if is_named { String::new() } else { data.label(index) };
             is_named = true;
             bars.push(Bar { name, value, text: exact(value), series: number });
@@ -49,7 +49,7 @@ pub(super) fn bars(sheet: Sheet, data: &Data) -> Vec<Line> {
     lines
 }
 
-/// The parts of a whole, the largest first, with their share.
+/// Draws the parts of a whole with their shares, the largest first.
 pub(super) fn shares(sheet: Sheet, data: &Data) -> Vec<Line> {
     let mut lines = Vec::new();
     for (number, series) in data.drawn().iter().enumerate() {
@@ -79,13 +79,13 @@ pub(super) fn shares(sheet: Sheet, data: &Data) -> Vec<Line> {
     lines
 }
 
-/// How bars stand together.
+/// The arrangement of the bars.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Look {
     Single,
-    /// One of each series side by side, told apart by their filling.
+    /// One bar per series in each group, distinguished by their fill characters.
     Grouped,
-    /// Parts of a whole: the numbers are beside them, an axis would add nothing.
+    /// Parts of a whole. They show their numbers, so they need no axis.
     Shares,
 }
 
@@ -128,12 +128,12 @@ fn draw(sheet: Sheet, bars: &[Bar], look: Look) -> Vec<Line> {
     lines
 }
 
-/// A bar to the right, exact to an eighth of a column where one sign fills it.
+/// Draws a bar to the right, exact to an eighth of a column if it is a solid one.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::cast_precision_loss,
-    reason = "between nothing and the width of a terminal"
+    reason = "the value is between zero and the width of a terminal"
 )]
 fn body(share: f64, series: usize, room: usize, is_grouped: bool) -> String {
     let eighths = (share.clamp(0.0, 1.0) * (room * 8) as f64).round() as usize;
@@ -149,7 +149,7 @@ fn fill(index: usize, is_grouped: bool) -> &'static str {
     if is_grouped { FILLS[index % FILLS.len()] } else { "█" }
 }
 
-/// The axis below the bars.
+/// Draws the axis below the bars.
 fn axis(sheet: Sheet, scale: &Scale, names: usize, room: usize) -> Vec<Line> {
     let mut rule: Vec<&str> = vec!["─"; room];
     let mut labels = String::new();

@@ -1,15 +1,16 @@
-//! A chart's data, read from the shapes that are understood.
+//! Reads a chart's data in the supported shapes.
 //!
-//! Only these are drawn; everything else is shown as a tree, because a guess draws wrong numbers:
+//! Only these shapes are drawn. Everything else is shown as a tree, because a guess could draw wrong numbers:
 //!
 //! - `{"labels": […], "datasets": [{"label": …, "data": […]}]}`, the form of the contract;
 //! - a list of values;
 //! - an object of names with numbers, such as `{"Jan": 3, "Feb": 5}`.
 //!
-//! A value is a number, null for a gap, a point `{"x" or "label" or "name", "y" or "value"}`, or on a line or a scatter
-//! chart a pair `[x, y]`. Either all points of a chart state where they stand, or none does.
+//! A value is a number, null for a gap, or a point `{"x" or "label" or "name", "y" or "value"}`. On a line or scatter
+//! chart it may also be a pair `[x, y]`. Either all points of a chart have an x value, or none does.
 //!
-//! The console's pages read charts by the same rules (`lib/chart.ts`); `conformance/charts/readings.json` holds both to it.
+//! The console's pages read charts by the same rules (`lib/chart.ts`). Tests check both against
+//! `conformance/charts/readings.json`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,16 +18,16 @@ use serde_json::{Map, Value};
 
 use crate::show::brief::{brief, list, text};
 
-/// More series cannot be told apart, so only the first ones are drawn.
+/// The largest number of series that are drawn, because more cannot be distinguished.
 const MOST_SERIES: usize = 6;
 
-/// Values beyond this have no place on an axis: they cannot be subtracted from each other.
+/// The largest value on an axis. Differences between larger values could overflow.
 const LARGEST: f64 = 1e300;
 
-/// The longest text that is read as a number.
+/// The longest text that is parsed as a number.
 const LONGEST_NUMBER: usize = 40;
 
-/// How a chart is drawn.
+/// The kind of chart to draw.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ChartKind {
     Line,
@@ -36,8 +37,8 @@ pub(super) enum ChartKind {
 }
 
 impl ChartKind {
-    /// Returns the kind that a content names, and whether it is known. Values of an unknown kind are drawn as bars, which
-    /// claim nothing about what lies between two of them.
+    /// Returns the kind in the content, and whether it is known. Values of an unknown kind are drawn as bars, which
+    /// suggest nothing about values in between.
     fn of(content: &Map<String, Value>) -> (Self, bool) {
         let word = content.get("chart_type").and_then(Value::as_str).unwrap_or_default();
         let kind = match word.to_ascii_lowercase().as_str() {
@@ -50,47 +51,47 @@ impl ChartKind {
         (kind, true)
     }
 
-    /// True if a list of two values is a point. On bars it could as well be a range.
+    /// True if a list of two values is a point. In a bar chart it could also be a range.
     const fn takes_pairs(self) -> bool {
         matches!(self, Self::Line | Self::Scatter)
     }
 }
 
-/// What a chart shows.
+/// The data of a chart.
 #[derive(Debug)]
 pub(super) struct Data {
     pub(super) kind: ChartKind,
-    /// False if the chart's type is none that we know.
+    /// False if the chart's type is unknown.
     pub(super) is_kind_known: bool,
-    /// A name for each whole x, from 0; empty if x is a number of its own.
+    /// A label for each whole x, from 0. Empty if x is numeric.
     pub(super) labels: Vec<String>,
-    /// Where x is named, a line, a bar or a pie has one point for each label, in the order of the labels.
+    /// The series. With labels, a line, a bar or a pie has one point per label, in the order of the labels.
     pub(super) series: Vec<ChartSeries>,
-    /// What the axes measure, with the unit.
+    /// The titles of the axes, with their units.
     pub(super) x_title: Option<String>,
     pub(super) y_title: Option<String>,
-    /// How many texts stand where a number belongs.
+    /// The number of texts in place of numbers.
     pub(super) unplotted: usize,
-    /// How many series are not drawn.
+    /// The number of series that are not drawn.
     pub(super) left_out: usize,
 }
 
 #[derive(Debug)]
 pub(super) struct ChartSeries {
     pub(super) name: String,
-    /// A gap where there is no number.
+    /// The points. A gap is `None`.
     pub(super) points: Vec<Option<(f64, f64)>>,
 }
 
 impl ChartSeries {
-    /// Returns the points that are there.
+    /// Returns the points without the gaps.
     pub(super) fn present(&self) -> impl Iterator<Item = (f64, f64)> + Clone {
         self.points.iter().flatten().copied()
     }
 }
 
 impl Data {
-    /// Reads a chart's content; `None` if its shape is not understood or there is nothing to draw.
+    /// Reads a chart's content. Returns `None` if its shape is unknown or there is nothing to draw.
     pub(super) fn read(content: &Map<String, Value>) -> Option<Self> {
         let (kind, is_kind_known) = ChartKind::of(content);
         let data = content.get("data")?;
@@ -101,7 +102,7 @@ impl Data {
         let (labels, series) = placed(kind, &labels, sets)?;
         let values = || series.iter().flat_map(ChartSeries::present).map(|(_, y)| y);
         values().next()?;
-        // A share of a whole is not below zero.
+        // A share of a whole cannot be negative.
         if kind == ChartKind::Pie && values().any(|y| y < 0.0) {
             return None;
         }
@@ -128,7 +129,7 @@ impl Data {
     }
 }
 
-/// Labels and values as the document has them.
+/// The labels and values in the document.
 struct Given<'d> {
     labels: Vec<Value>,
     sets: Vec<Set<'d>>,
@@ -141,7 +142,7 @@ struct Set<'d> {
 
 /// One value of a series.
 struct Item<'d> {
-    /// Where it stands, if it says so: a number or a text.
+    /// The x value, if there is one: a number or a text.
     x: Option<&'d Value>,
     y: Y,
 }
@@ -149,7 +150,7 @@ struct Item<'d> {
 #[derive(Clone, Copy)]
 enum Y {
     Number(f64),
-    /// A text that is no number.
+    /// A text that is not a number.
     Text,
     Gap,
 }
@@ -163,7 +164,7 @@ impl Y {
         if let Self::Number(number) = self { Some(number) } else { None }
     }
 
-    /// Reads a value that stands on the y axis; `None` if it is of another shape.
+    /// Reads a y value. Returns `None` if it has another shape.
     fn read(value: &Value) -> Option<Self> {
         match value {
             Value::Null => Some(Self::Gap),
@@ -198,7 +199,7 @@ impl<'d> Given<'d> {
                 sets.map(|(index, set)| Set::read(index, set, kind)).collect::<Option<_>>()?;
             return Some(Self { labels: list(members, "labels").to_vec(), sets });
         }
-        // Names with numbers. A member of any other shape means that the names are not those of values.
+        // This is an object of names with numbers. If a member has another shape, the names are not labels.
         let items = members.values().map(|value| {
             let y = Y::read(value).filter(|y| !y.is_text())?;
             Some(Item { x: None, y })
@@ -251,13 +252,13 @@ impl<'d> Item<'d> {
         Some(Self { x, y: Y::read(y)? })
     }
 
-    /// True if it is a gap that does not say where.
+    /// True for a gap without an x value.
     fn is_bare_gap(&self) -> bool {
         self.x.is_none() && matches!(self.y, Y::Gap)
     }
 }
 
-/// What two places on an axis have in common: the same number, or the same text.
+/// The identity of an x value: a number or a text.
 #[derive(Eq, Hash, PartialEq)]
 enum Key<'d> {
     Number(u64),
@@ -267,14 +268,14 @@ enum Key<'d> {
 impl<'d> Key<'d> {
     fn of(value: &'d Value) -> Option<Self> {
         match number(value) {
-            // There is one zero.
+            // Adding 0.0 makes negative zero equal to zero.
             Some(number) => Some(Self::Number((number + 0.0).to_bits())),
             None => value.as_str().map(Self::Text),
         }
     }
 }
 
-/// Gives every value its place on the x axis.
+/// Assigns every value its place on the x axis.
 fn placed(
     kind: ChartKind,
     given: &[Value],
@@ -324,7 +325,7 @@ fn placed(
             let key = Key::of(x)?;
             let index = match places.get(&key) {
                 Some(index) => *index,
-                // A place that the labels do not have is on another axis.
+                // An x value that is not among the labels belongs to another axis.
                 None if !given.is_empty() => return None,
                 None => {
                     labels.push(brief(x, 40));
@@ -332,7 +333,7 @@ fn placed(
                     labels.len() - 1
                 }
             };
-            // Of two values at one place a line or a bar could show only one.
+            // A line or a bar could show only one of two values at the same place.
             if !seen.insert(index) && kind != ChartKind::Scatter {
                 return None;
             }
@@ -357,24 +358,24 @@ fn placed(
     Some((labels, series))
 }
 
-/// A point at a whole x.
+/// Returns the point at a whole x.
 #[expect(clippy::cast_precision_loss, reason = "2^52 labels do not fit in memory")]
 fn at(index: usize, y: Y) -> Option<(f64, f64)> {
     y.number().map(|y| (index as f64, y))
 }
 
-/// Reads a finite number, also one that is written as a text.
+/// Reads a finite number, even if it is written as a text.
 fn number(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),
-        // Words such as "inf" are read as well, and are not finite.
+        // Words such as "inf" are parsed, too, but are not finite.
         Value::String(text) if text.len() <= LONGEST_NUMBER => text.trim_ascii().parse().ok(),
         _ => None,
     };
     number.filter(|number| number.is_finite())
 }
 
-/// What an axis measures: our own `x`, `unit`, `x_label` and `y_label`, or the options of Chart.js.
+/// Returns the title of an axis, from our own members `x_label`, `y_label` and `unit`, or from the options of Chart.js.
 fn title(
     content: &Map<String, Value>,
     data: Option<&Map<String, Value>>,
@@ -404,7 +405,7 @@ mod tests {
 
     use super::*;
 
-    /// What was read, in the form of the shared cases.
+    /// Formats the data in the form of the shared cases.
     fn told(read: &Data) -> Value {
         let kind = match read.kind {
             ChartKind::Line => "line",
@@ -420,14 +421,14 @@ mod tests {
         })
     }
 
-    /// The reading of a case with the members that are left out where they say nothing.
+    /// Adds the default members that a case omits.
     fn expected(reading: &Value) -> Value {
         let mut whole =
             json!({"is_unknown": false, "x_title": null, "y_title": null, "not_numbers": 0});
         for (name, value) in reading.as_object().unwrap() {
             whole[name] = value.clone();
         }
-        // Numbers are compared as they are drawn.
+        // The numbers are compared as floats, as they are drawn.
         for series in whole["series"].as_array_mut().unwrap() {
             for number in series[1]
                 .as_array_mut()
@@ -460,7 +461,7 @@ mod tests {
         }
     }
 
-    /// Any small JSON value, with the names that charts use.
+    /// Generates any small JSON value with the names that charts use.
     fn value() -> impl Strategy<Value = Value> {
         let scalar = prop_oneof![
             Just(Value::Null),
@@ -478,7 +479,7 @@ mod tests {
         })
     }
 
-    /// All numbers below a value, those in texts among them.
+    /// Collects all numbers in a value, including those in texts.
     fn numbers(value: &Value, found: &mut Vec<f64>) {
         match value {
             Value::Array(items) => items.iter().for_each(|item| numbers(item, found)),
@@ -488,7 +489,7 @@ mod tests {
     }
 
     proptest! {
-        /// A drawn number stands in the document: none is made up, and none is drawn twice.
+        /// Every drawn number occurs in the document, and none is drawn twice.
         #[test]
         fn every_drawn_number_is_one_of_the_document(
             data in value(),
@@ -506,7 +507,7 @@ mod tests {
             }
         }
 
-        /// Lists under names are not understood, however long they are.
+        /// Two named lists are an unknown shape, whatever their length.
         #[test]
         fn lists_side_by_side_are_never_drawn(x in prop::collection::vec(0..99_i32, 0..5), y in prop::collection::vec(0..99_i32, 0..5)) {
             let content = json!({"chart_type": "line", "data": {"x": x, "y": y}});

@@ -1,4 +1,4 @@
-//! Charts: lines and points on a grid of braille dots, bars and shares as bars.
+//! Draws charts: lines and points on a grid of braille dots, and bars and shares as bars.
 
 mod bars;
 mod data;
@@ -13,7 +13,7 @@ use super::sheet::Sheet;
 use super::span::Line;
 use crate::plural::counted_in_groups;
 
-/// Draws the content of a chart artifact; `None` if its data is of a shape that is not understood, or has no number.
+/// Draws the content of a chart artifact. Returns `None` if the shape of its data is unknown or it has no number.
 pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec<Line>> {
     let data = Data::read(content)?;
     let sheet = sheet.prose();
@@ -39,7 +39,7 @@ pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec
     Some(lines)
 }
 
-/// `line · 2 series · 12 points`, for the artifact's heading.
+/// Describes the chart for the artifact's heading: `line · 2 series · 12 points`.
 pub(crate) fn size(content: &Map<String, Value>) -> String {
     let kind = content.get("chart_type").map_or_else(String::new, |kind| brief(kind, 20));
     let Some(data) = Data::read(content) else { return kind };

@@ -1,7 +1,7 @@
-//! Lines and points over two axes.
+//! Draws lines and points over two axes.
 //!
-//! A cell of the terminal holds two by four braille dots; in ASCII it holds one. Every series has a
-//! sign of its own on its points, so that colour is never the only difference.
+//! A cell of the terminal has two by four braille dots; in ASCII it has one. The points of every series have their own
+//! sign, so that color is never the only difference.
 
 use super::data::{ChartSeries, Data};
 use super::scale::{Scale, Zero};
@@ -13,12 +13,12 @@ use crate::show::style::{DIM, series};
 const SIGNS: [&str; 6] = ["●", "■", "▲", "◆", "✚", "▼"];
 const ASCII_SIGNS: [&str; 6] = ["*", "o", "+", "x", "#", "@"];
 
-/// Points joined by lines.
+/// Draws points that are joined by lines.
 pub(super) fn line(sheet: Sheet, data: &Data) -> Vec<Line> {
     draw(sheet, data, true)
 }
 
-/// Points alone.
+/// Draws points alone.
 pub(super) fn scatter(sheet: Sheet, data: &Data) -> Vec<Line> {
     draw(sheet, data, false)
 }
@@ -27,7 +27,7 @@ fn draw(sheet: Sheet, data: &Data, is_joined: bool) -> Vec<Line> {
     let points = || data.drawn().iter().flat_map(ChartSeries::present);
     let y =
         Scale::over(points().map(|(_, y)| y), 5, if is_joined { Zero::IfNear } else { Zero::Free });
-    // The same number of rows between any two marks.
+    // The height is chosen so that there are equally many rows between two marks.
     let spaces = y.ticks.len().saturating_sub(1).max(1);
     let height = ((if sheet.width < 50 { 8 } else { 12 }) / spaces).max(1) * spaces + 1;
     let labels: Vec<String> = y.ticks.iter().map(|tick| y.label(*tick)).collect();
@@ -63,9 +63,9 @@ fn draw(sheet: Sheet, data: &Data, is_joined: bool) -> Vec<Line> {
 struct PlotGrid {
     charset: Charset,
     width: usize,
-    /// For each cell its dots, and the series that drew there last.
+    /// The dots of each cell, and the series that drew there last.
     dots: Vec<Vec<(u8, usize)>>,
-    /// For each cell the series whose point stands on it.
+    /// The series that has a point in each cell.
     points: Vec<Vec<Option<usize>>>,
 }
 
@@ -79,7 +79,7 @@ impl PlotGrid {
         }
     }
 
-    /// Dots of a cell, across and down.
+    /// Returns the dots of a cell, across and down.
     fn resolution(&self) -> (usize, usize) {
         if self.charset == Charset::Ascii { (1, 1) } else { (2, 4) }
     }
@@ -107,7 +107,7 @@ impl PlotGrid {
             }
         }
         let places: Vec<(usize, usize)> = all.into_iter().flatten().collect();
-        // Signs as long as they leave the line to be seen.
+        // Signs are drawn only if they do not hide the line.
         let has_room = !is_joined || places.len() <= self.width / 3;
         for &(column, row) in &places {
             if has_room || places.len() == 1 {
@@ -121,7 +121,7 @@ impl PlotGrid {
         }
     }
 
-    /// A straight line of dots.
+    /// Draws a straight line of dots.
     fn segment(&mut self, index: usize, from: (usize, usize), to: (usize, usize)) {
         let steps = from.0.abs_diff(to.0).max(from.1.abs_diff(to.1)).max(1);
         let between = |start: usize, end: usize, step: usize| {
@@ -170,7 +170,7 @@ fn sign(charset: Charset, index: usize) -> &'static str {
     signs[index % signs.len()]
 }
 
-/// The x axis: the labels of the data, or round numbers.
+/// Draws the x axis, with the labels of the data or round numbers.
 fn x_axis(sheet: Sheet, data: &Data, x: &Scale, margin: usize, room: usize) -> Vec<Line> {
     let marks: Vec<(usize, String)> = if data.labels.is_empty() {
         x.ticks.iter().map(|&tick| (x.place(tick, room), x.label(tick))).collect()
@@ -185,7 +185,7 @@ fn x_axis(sheet: Sheet, data: &Data, x: &Scale, margin: usize, room: usize) -> V
     };
     let mut rule: Vec<&str> = vec!["─"; room];
     let mut labels = Line::default();
-    // The widest label decides how many fit, so that their distance is even.
+    // The widest label determines how many fit, so that they are evenly spaced.
     let widest = marks.iter().map(|(_, label)| sheet.plain(label).width()).max().unwrap_or(1);
     let widest = widest.min(room / 2).max(1);
     let every = (marks.len() * (widest + 2)).div_ceil(room + widest).max(1);

@@ -1,6 +1,6 @@
-//! From numbers to places on an axis, and to the labels beside it.
+//! Maps numbers to places on an axis, and formats its labels.
 
-/// An axis: where it begins and ends, and which round numbers are marked.
+/// An axis with its range and its round marks.
 #[derive(Debug)]
 pub(super) struct Scale {
     pub(super) low: f64,
@@ -9,19 +9,19 @@ pub(super) struct Scale {
     step: f64,
 }
 
-/// Whether zero belongs on an axis.
+/// The rule for including zero in an axis.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Zero {
-    /// Always: the length of a bar is its value.
+    /// Always included, because the length of a bar is its value.
     Shown,
-    /// Unless all values are far from it, where what differs between them would be lost.
+    /// Included unless all values are far from it, which would hide their differences.
     IfNear,
-    /// As the values have it.
+    /// Included only if the values include it.
     Free,
 }
 
 impl Scale {
-    /// An axis over these values with about `most` marks.
+    /// Creates an axis over these values with about `most` marks.
     pub(super) fn over(values: impl Iterator<Item = f64>, most: usize, zero: Zero) -> Self {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values {
@@ -53,7 +53,7 @@ impl Scale {
         Self { low, high, ticks, step }
     }
 
-    /// The same marks on an axis that ends with the values: for x, where empty margins mislead.
+    /// Creates an axis that ends with the values. It is for x, where empty margins would mislead.
     pub(super) fn tight(values: impl Iterator<Item = f64> + Clone, most: usize) -> Self {
         let low = values.clone().fold(f64::INFINITY, f64::min);
         let high = values.clone().fold(f64::NEG_INFINITY, f64::max);
@@ -65,7 +65,7 @@ impl Scale {
         scale
     }
 
-    /// Where a value stands among `places` places, from 0.
+    /// Returns the place of a value among `places` places, from 0.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -78,7 +78,7 @@ impl Scale {
         (share.clamp(0.0, 1.0) * last as f64).round() as usize
     }
 
-    /// A mark's label, with as many digits as the marks need to differ.
+    /// Formats the label of a mark, with as many digits as the marks need to differ.
     pub(super) fn label(&self, tick: f64) -> String {
         let tick = if tick.abs() < self.step / 1e6 { 0.0 } else { tick };
         let largest = self.low.abs().max(self.high.abs());
@@ -103,7 +103,7 @@ impl Scale {
     }
 }
 
-/// The next of 1, 2, 5, 10, … that is no smaller.
+/// Returns the smallest of 1, 2, 5, 10, … that is not smaller than the step.
 fn round_step(step: f64) -> f64 {
     if !step.is_finite() || step <= 0.0 {
         return 1.0;
@@ -114,7 +114,7 @@ fn round_step(step: f64) -> f64 {
     power * factor.unwrap_or(10.0)
 }
 
-/// A value in full, with up to six digits that matter.
+/// Formats a value with up to four decimals, and very large or small ones with an exponent.
 pub(super) fn exact(value: f64) -> String {
     if value != 0.0 && !(1e-4..1e15).contains(&value.abs()) {
         return format!("{value:.3e}");
