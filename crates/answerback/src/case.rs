@@ -1,8 +1,8 @@
-//! What waits for a person, and what the person decides.
+//! Cases: escalations, proposals and questions that a person must decide.
 //!
-//! A [`Case`] is bound to the digest of what the person was shown, and [`decide()`] is the one place
-//! that says which decisions hold. It is pure: stores load a case, decide and compare-and-swap on its
-//! revision, so that of two people the first one wins, wherever the case is kept.
+//! A [`Case`] stores the digest of the content that the person saw. [`decide()`] alone determines which decisions are
+//! valid. It is a pure function: a store loads a case, calls it, and saves the result with a compare-and-swap on the
+//! revision. So the first of two concurrent decisions wins, in any store.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,15 +14,15 @@ use crate::call::{self, Schema};
 use crate::finding::is_blank;
 use crate::{Digest, Timestamp, UuidV7};
 
-/// The longest message or reason of a person, in characters.
+/// The longest message or reason that a person may enter, in characters.
 pub const LONGEST_MESSAGE: usize = 4000;
 
-/// Who closes a case by a valid call.
+/// The `by` value of a submission with which a valid call of the model closed a case.
 const MODEL: &str = "the model";
-/// What is recorded of a case that a model resolved.
+/// The message of a decision that records a case as resolved by the model.
 const RESOLVED: &str = "Resolved by the model: a later call had valid arguments.";
 
-/// The furthest a case can be put off, in days.
+/// The longest time by which a case can be deferred, in days.
 pub const LONGEST_DEFERRAL_DAYS: i32 = 30;
 
 /// Why a person is asked.
@@ -40,7 +40,7 @@ pub enum CaseKind {
 }
 
 impl CaseKind {
-    /// The decisions that make sense for this kind, in the order in which they are offered.
+    /// Returns the decisions that this kind allows, in the order in which the pages and the command line offer them.
     pub const fn allowed(self) -> &'static [DecisionKind] {
         use DecisionKind::{Approve, Defer, Modify, Reject, Respond};
         match self {
@@ -70,7 +70,7 @@ pub enum DecisionKind {
 }
 
 impl DecisionKind {
-    /// The lower-case word that JSON and the command line carry.
+    /// Returns the lowercase word used in JSON and on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Approve => "approve",
@@ -81,7 +81,7 @@ impl DecisionKind {
         }
     }
 
-    /// What the decision does for an escalation, for people.
+    /// Returns a short description of the decision's effect on an escalation, for people.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Approve => "let this call run once although the check failed",
@@ -110,12 +110,12 @@ impl FromStr for DecisionKind {
     }
 }
 
-/// A word that names no decision.
+/// The error for a word that is not the name of a decision.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("no decision is called {0:?}; there are approve, modify, reject, respond and defer")]
 pub struct UnknownDecision(String);
 
-/// What a person decided.
+/// A person's verdict on a case, with the data that belongs to it.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(tag = "decision", rename_all = "lowercase")]
 #[expect(clippy::exhaustive_enums, reason = "the contracts define exactly these five")]
@@ -124,29 +124,29 @@ pub enum Decision {
     Approve,
     /// Yes, with these arguments instead.
     Modify {
-        /// The corrected arguments; whoever runs the call checks them first.
+        /// The corrected arguments. The caller that runs the tool checks them first.
         arguments: Value,
     },
     /// No.
     Reject {
-        /// Why not, for the model.
+        /// The reason, which is sent to the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
     /// An answer or guidance.
     Respond {
-        /// The words.
+        /// The text for the model.
         message: String,
     },
     /// Not now.
     Defer {
-        /// When the case asks again, at the latest.
+        /// The case's new expiry time.
         until: Timestamp,
     },
 }
 
 impl Decision {
-    /// Which of the five it is.
+    /// Returns the kind of this decision, without its data.
     pub const fn kind(&self) -> DecisionKind {
         match self {
             Self::Approve => DecisionKind::Approve,
@@ -158,34 +158,35 @@ impl Decision {
     }
 }
 
-/// A decision as it is handed in: what was decided, about exactly what, by whom.
+/// A decision as it is submitted, with the digest and revision of the case that the person saw.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct Submission {
-    /// What was decided.
+    /// The decision.
     #[serde(flatten)]
     pub decision: Decision,
-    /// The digest of what the person saw.
+    /// The digest of the content that the person saw.
     pub digest: Digest,
     /// The revision of the case that the person saw.
     pub revision: u64,
-    /// Who decided, as the surface knows them.
+    /// The name of the person who decided, as the user interface or API identified them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
 
 impl Submission {
-    /// A decision about the case as it stands here.
+    /// Creates a submission for the case's current digest and revision, without a name in `by`.
     pub fn about(case: &Case, decision: Decision) -> Self {
         Self { decision, digest: case.digest, revision: case.revision, by: None }
     }
 
-    /// What closes an escalation whose model made a valid call after all: no person has to decide about it any more.
+    /// Creates the submission that closes an escalation after the model made a valid call. No person has to decide
+    /// the case anymore.
     pub fn by_model(case: &Case) -> Self {
         Self::about(case, Decision::Respond { message: RESOLVED.to_owned() }).with_by(MODEL)
     }
 
-    /// Sets who decided.
+    /// Sets the name of the person who decided.
     #[must_use]
     pub fn with_by(mut self, by: impl Into<String>) -> Self {
         self.by = Some(by.into());
@@ -193,64 +194,64 @@ impl Submission {
     }
 }
 
-/// What became of a case so far.
+/// The state of a case: open, deferred or decided.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(tag = "status", rename_all = "lowercase")]
-#[expect(clippy::exhaustive_enums, reason = "a case waits, was put off, or is decided")]
+#[expect(clippy::exhaustive_enums, reason = "a case is open, deferred or decided")]
 pub enum CaseState {
-    /// Nobody has decided.
+    /// No decision has been made.
     Open,
-    /// Somebody put it off; it still waits.
+    /// A person deferred the case. It is still undecided.
     Deferred {
-        /// Who put it off, and until when.
+        /// The deferral, with the person's name and the new expiry time.
         submission: Submission,
-        /// When they did.
+        /// The time of the deferral.
         at: Timestamp,
     },
-    /// Somebody decided.
+    /// A decision was made.
     Decided {
-        /// The decision that holds.
+        /// The decision, with the name of the person who made it.
         submission: Submission,
-        /// When it was made.
+        /// The time of the decision.
         at: Timestamp,
     },
 }
 
-/// Something that waits for a person.
+/// A case: an escalation, a proposal or a question that a person must decide.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct Case {
-    /// Its id.
+    /// The id of the case.
     pub id: UuidV7,
     /// Why a person is asked.
     pub kind: CaseKind,
-    /// The digest of what the person is shown.
+    /// The digest of the content shown to the person.
     pub digest: Digest,
-    /// Goes up with every change; stores compare-and-swap on it.
+    /// The revision, which increases by one with every change. Stores compare-and-swap on it.
     pub revision: u64,
-    /// The decisions that are open to the person.
+    /// The decisions that the person may make.
     pub allowed: Vec<DecisionKind>,
-    /// When it lapses undecided.
+    /// The time at which the case expires if it is still undecided.
     pub expires: Timestamp,
     /// What became of it so far.
     pub state: CaseState,
 }
 
 impl Case {
-    /// An open case with the decisions that its kind allows.
+    /// Creates an open case at revision 0 with the decisions that its kind allows.
     pub fn new(id: UuidV7, kind: CaseKind, digest: Digest, expires: Timestamp) -> Self {
         let allowed = kind.allowed().to_vec();
         Self { id, kind, digest, revision: 0, allowed, expires, state: CaseState::Open }
     }
 
-    /// Leaves only these of the allowed decisions, for a surface that may not make all of them.
+    /// Restricts the allowed decisions to `kinds`. A user interface that supports only some decisions uses this.
     #[must_use]
     pub fn with_only(mut self, kinds: &[DecisionKind]) -> Self {
         self.allowed.retain(|kind| kinds.contains(kind));
         self
     }
 
-    /// The decision that holds, once there is one.
+    /// Returns the decision if the case is decided. A deferral is not a decision.
     pub fn decision(&self) -> Option<&Decision> {
         match &self.state {
             CaseState::Decided { submission, .. } => Some(&submission.decision),
@@ -258,7 +259,8 @@ impl Case {
         }
     }
 
-    /// The case without what a person said about it, and without who did: that it was decided, and how, stays.
+    /// Returns the case without the person's name, arguments, reason and message. The kind and the time of the
+    /// decision stay.
     #[must_use]
     pub fn without_words(mut self) -> Self {
         let submission = match &mut self.state {
@@ -277,27 +279,26 @@ impl Case {
         self
     }
 
-    /// Whether a valid call of the model closed it, and no person.
+    /// True if a valid call of the model closed the case, not a person.
     pub fn is_resolved_by_model(&self) -> bool {
         matches!(&self.state, CaseState::Decided { submission, .. } if submission.by.as_deref() == Some(MODEL))
     }
 
-    /// Whether it lapsed undecided.
+    /// True if the case is undecided and its expiry time has passed.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.decision().is_none() && now >= self.expires
     }
 }
 
-/// The case after a decision.
+/// Applies a decision and returns the changed case.
 ///
-/// The first decision wins. Handing in the very same submission again gives the case as stored, so
-/// that whoever lost an answer on the way can ask again. [`Decision::Defer`] leaves the case open and
-/// moves its expiry.
+/// The first decision wins. Submitting exactly the same submission again returns the stored case, so a client that
+/// lost the response can retry. [`Decision::Defer`] leaves the case open and moves its expiry time.
 ///
 /// # Errors
 ///
-/// When the case is decided or lapsed, was shown in another form than the one decided about, does not
-/// allow the decision, or the decision itself is not usable.
+/// Returns an error if the case is decided or expired, or if its digest or revision differs from the submission's.
+/// Returns one also if the case does not allow the decision, or the decision itself is not usable.
 ///
 /// ```
 /// use answerback::case::{Case, CaseKind, Decision, DecisionError, Submission, decide};
@@ -354,10 +355,10 @@ pub fn decide(case: &Case, submission: &Submission, now: Timestamp) -> Result<Ca
     Ok(decided)
 }
 
-/// Why a decision does not answer what the person was shown; nothing, where it does.
+/// Returns the reason why a decision does not fit the content shown to the person, or `None` if it fits.
 ///
-/// Changed arguments of a proposal fit its `response_schema`; a question that allows no free text is answered with one of
-/// its options; what was erased since can be refused, and not be approved.
+/// Changed arguments of a proposal must match its `response_schema`. The answer to a question without free text must
+/// be one of its options. Content that was erased since can be rejected, but not approved.
 ///
 /// ```
 /// use answerback::case::{CaseKind, Decision, misfit};
@@ -377,7 +378,7 @@ pub fn misfit(kind: CaseKind, shown: &Value, decision: &Decision) -> Option<Stri
             if !arguments.is_object() {
                 return Some("changed arguments are a JSON object".to_owned());
             }
-            // A schema that cannot be used asks for nothing.
+            // A schema that does not compile sets no requirements.
             let schema = Schema::compile(shown.get("response_schema")?.clone()).ok()?;
             call::misfit(&schema, arguments)
         }
@@ -395,7 +396,7 @@ pub fn misfit(kind: CaseKind, shown: &Value, decision: &Decision) -> Option<Stri
     }
 }
 
-/// Whether the decision is usable by itself.
+/// Validates the decision's own data: text lengths, the type of changed arguments, and the time of a deferral.
 fn check(kind: CaseKind, decision: &Decision, now: Timestamp) -> Result<(), DecisionError> {
     let fits = |text: &str| text.chars().nth(LONGEST_MESSAGE).is_none();
     let problem = match decision {
@@ -419,31 +420,31 @@ fn check(kind: CaseKind, decision: &Decision, now: Timestamp) -> Result<(), Deci
     Err(DecisionError::Unusable(problem))
 }
 
-/// Why a decision does not hold.
+/// The reason why a decision is rejected.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecisionError {
-    /// Somebody was first.
+    /// Another decision was made first.
     #[error("the case is already decided: {0}")]
     AlreadyDecided(DecisionKind),
-    /// The case lapsed undecided.
+    /// The case expired before a decision was made.
     #[error("the case lapsed at {0}")]
     Expired(Timestamp),
-    /// The person saw something else than what the case is about.
+    /// The submission's digest differs from the case's, so the person saw other content.
     #[error("the decision is about other content than the case's; look at the case again")]
     OtherContent,
-    /// The case changed since the person looked.
+    /// The case changed after the person loaded it.
     #[error("the decision is about revision {seen}, the case is at {current}; look at it again")]
     Stale {
-        /// The revision the person saw.
+        /// The revision that the person saw.
         seen: u64,
-        /// The revision the case has.
+        /// The current revision of the case.
         current: u64,
     },
     /// The case does not allow this decision.
     #[error("the case does not allow the decision {0}")]
     NotAllowed(DecisionKind),
-    /// The decision itself cannot be used.
+    /// The decision's own data is not valid.
     #[error("the decision cannot be used: {0}")]
     Unusable(&'static str),
 }
@@ -468,7 +469,7 @@ mod tests {
         let first = Submission::about(&open, Decision::Approve).with_by("ops");
         let decided = decide(&open, &first, at(10)).unwrap();
         assert_eq!((decided.revision, decided.decision()), (1, Some(&Decision::Approve)));
-        // The same words again, even after the expiry: the stored result, unchanged.
+        // Submitting the same decision again returns the stored result unchanged, even after the expiry.
         assert_eq!(decide(&decided, &first, at(5000)), Ok(decided.clone()));
         let second = Submission::about(&decided, Decision::Approve).with_by("somebody else");
         assert_eq!(
@@ -484,7 +485,7 @@ mod tests {
         let deferred = decide(&open, &later, at(10)).unwrap();
         assert_eq!((deferred.expires, deferred.decision()), (at(4000), None));
         assert_eq!(decide(&deferred, &later, at(20)), Ok(deferred.clone()));
-        // Somebody who still looks at the first revision has to look again.
+        // A decision about the first revision is rejected, because the deferral changed the case.
         let stale = Submission::about(&open, Decision::Respond { message: "yes".into() });
         assert_eq!(
             decide(&deferred, &stale, at(20)),

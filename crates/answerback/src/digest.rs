@@ -1,5 +1,5 @@
-//! SHA-256 digests of values in canonical form: what a decision is bound to, and how a call is
-//! recognised when it comes again.
+//! SHA-256 digests of JSON values in canonical form. A decision is bound to one, and a repeated call is recognized by
+//! it.
 
 use std::fmt;
 
@@ -32,7 +32,7 @@ use crate::json::write_canonical;
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest of a value's canonical form.
+    /// Computes the digest of a value's canonical form.
     pub fn of(value: &Value) -> Self {
         let mut hash = Hashing { hash: Sha256::new(), waiting: String::with_capacity(256) };
         // Writing to a hash cannot fail.
@@ -41,18 +41,18 @@ impl Digest {
         Self(hash.hash.finalize().into())
     }
 
-    /// The digest of bytes as they are.
+    /// Computes the digest of raw bytes.
     pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// The digest's bytes.
+    /// Returns the 32 bytes of the digest.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
 
-/// Hashes what is written, in pieces: a hash takes a byte at a time as slowly as a block.
+/// Buffers written text and hashes it in pieces of 4 KiB, because hashing many tiny pieces is slow.
 struct Hashing {
     hash: Sha256,
     waiting: String,
@@ -91,7 +91,7 @@ impl TryFrom<String> for Digest {
     }
 }
 
-/// A text that is not a digest.
+/// The error for a text that is not 64 lowercase hexadecimal digits.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("not a SHA-256 digest of 64 lower-case hex digits: {0:?}")]
 pub struct DigestError(String);

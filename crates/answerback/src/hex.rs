@@ -1,17 +1,17 @@
 use std::fmt;
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
-/// How many bytes are written at once.
+/// The number of bytes that are converted at once.
 const PIECE: usize = 32;
 
-/// Bytes as lower-case hexadecimal digits. Ids and digests stand in every entry of a log, and are written without the
-/// machinery that formats numbers.
+/// Formats bytes as lowercase hexadecimal digits. Every entry of a ledger holds ids and digests, so this avoids the
+/// slower number formatting of `std::fmt`.
 ///
 /// ```
 /// assert_eq!(answerback::Hex(&[0, 0x9f]).to_string(), "009f");
 /// ```
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::exhaustive_structs, reason = "it is only a way to write bytes")]
+#[expect(clippy::exhaustive_structs, reason = "the type only formats bytes and will not gain fields")]
 pub struct Hex<'a>(pub &'a [u8]);
 
 impl fmt::Display for Hex<'_> {
@@ -33,13 +33,13 @@ fn write_hex(bytes: &[u8], digits: &mut [u8]) {
     }
 }
 
-/// The sixteen bytes of a UUID as it is written: in groups of lower-case hexadecimal digits.
+/// Formats the sixteen bytes of a UUID as hyphenated groups of lowercase hexadecimal digits.
 ///
 /// ```
 /// assert_eq!(answerback::UuidText(&[7; 16]).to_string(), "07070707-0707-0707-0707-070707070707");
 /// ```
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::exhaustive_structs, reason = "it is only a way to write bytes")]
+#[expect(clippy::exhaustive_structs, reason = "the type only formats bytes and will not gain fields")]
 pub struct UuidText<'a>(pub &'a [u8; 16]);
 
 impl fmt::Display for UuidText<'_> {
@@ -56,7 +56,8 @@ impl fmt::Display for UuidText<'_> {
     }
 }
 
-/// Fills `bytes` from lower-case hex of exactly their length.
+/// Fills `bytes` from lowercase hexadecimal digits. Returns false unless the text has exactly two such digits for
+/// each byte.
 pub(crate) fn read_hex(text: &str, bytes: &mut [u8]) -> bool {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),

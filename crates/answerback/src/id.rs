@@ -1,4 +1,4 @@
-//! Identifiers. Randomness and time are handed in.
+//! UUIDs of versions 4 and 7. The caller passes in the random bytes and the time.
 
 use std::fmt;
 
@@ -24,12 +24,12 @@ macro_rules! uuid {
         pub struct $name(String);
 
         impl $name {
-            /// The id as text.
+            /// Returns the id as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
 
-            /// Whether a text is a UUID of this version, in either letter case.
+            /// True if a text is a UUID of this version, in either letter case.
             pub fn is_valid(text: &str) -> bool {
                 is_uuid(text, b'0' + $version)
             }
@@ -92,14 +92,14 @@ uuid! {
 }
 
 impl UuidV4 {
-    /// The id made of these random bytes.
+    /// Creates an id from these random bytes.
     pub fn from_random(random: [u8; 16]) -> Self {
         Self(written(random, 4))
     }
 }
 
 impl UuidV7 {
-    /// The id made at this time, of these random bytes. A time before 1970 counts as 1970.
+    /// Creates an id from this time and these random bytes. A time before 1970 counts as 1970.
     pub fn from_time(made: Timestamp, random: [u8; 10]) -> Self {
         let millis = u64::try_from(made.unix_millis()).unwrap_or(0).to_be_bytes();
         let mut bytes = [0; 16];
@@ -109,7 +109,7 @@ impl UuidV7 {
     }
 }
 
-/// A text that is not a UUID of the wanted version.
+/// The error for a text that is not a UUID of the expected version.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("not a version {version} UUID: {text:?}")]
 pub struct UuidError {
@@ -117,7 +117,7 @@ pub struct UuidError {
     text: String,
 }
 
-/// The text of a UUID of this version; the version and variant bits are set here.
+/// Formats the bytes as a UUID, after setting the version and variant bits.
 fn written(mut bytes: [u8; 16], version: u8) -> String {
     bytes[6] = bytes[6] & 0x0f | version << 4;
     bytes[8] = bytes[8] & 0x3f | 0x80;

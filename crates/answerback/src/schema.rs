@@ -1,7 +1,7 @@
-//! The contracts, the configuration and the lines of a replay as JSON Schemas (draft 2020-12), derived from
-//! their types or from the tables that read them.
+//! Publishes JSON Schemas (draft 2020-12) of the contracts, the configuration and the lines of a replay. They are
+//! derived from the Rust types, or from the tables that the readers use.
 //!
-//! `schemas/` in the repository holds the same documents; a test run fails when they differ.
+//! The folder `schemas/` of the repository holds the same documents. A test fails when they differ.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -13,18 +13,18 @@ use crate::finding::ValidationError;
 use crate::governance::{Handoff, Lock, Manifest};
 use crate::judge::{self, Answer};
 
-/// A schema that we publish.
+/// A schema that this crate publishes.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Published {
-    /// Its short name, as `answerback schema` takes it.
+    /// The short name, as `answerback schema` takes it.
     pub name: &'static str,
-    /// What it describes.
+    /// The title, which names the described document.
     pub title: &'static str,
     generate: fn() -> Value,
 }
 
-/// Every schema that we publish.
+/// Every published schema.
 pub static ALL: &[Published] = &[
     Published {
         name: "atdf",
@@ -74,7 +74,7 @@ pub static ALL: &[Published] = &[
 ];
 
 impl Published {
-    /// The schema document.
+    /// Generates the schema document.
     pub fn document(&self) -> Value {
         let mut document = (self.generate)();
         plain_descriptions(&mut document);
@@ -92,7 +92,8 @@ impl Published {
     }
 }
 
-/// Descriptions come from the documentation of the types; its links and examples mean nothing in a schema.
+/// Turns Markdown links in descriptions into plain code spans and removes examples. Descriptions come from Rust doc
+/// comments, whose links and examples make no sense in a schema.
 fn plain_descriptions(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
@@ -111,12 +112,13 @@ fn plain_descriptions(schema: &mut Value) {
     }
 }
 
-/// What others may send.
+/// Generates the schema of a document that other programs send.
 fn of<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// What we write: members that are always there are required, though they may be null.
+/// Generates the schema of a document that we write. Members that are always present are required, even if they can
+/// be null.
 fn of_output<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     settings.into_generator().into_root_schema_for::<T>().to_value()

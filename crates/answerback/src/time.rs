@@ -1,4 +1,4 @@
-//! Points in time: one lenient ISO 8601 reader, one writer a contract.
+//! Points in time: one lenient ISO 8601 parser, and one output format for each contract.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -9,32 +9,32 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Timestamp(jiff::Timestamp);
 
-/// How a text said which time zone it means.
+/// The time zone notation that a parsed text used.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "a time has no offset, Z, or an offset in minutes")]
+#[expect(clippy::exhaustive_enums, reason = "a time has no zone, `Z`, or an offset in minutes")]
 pub enum Zone {
-    /// Not at all: `2026-02-07T20:07:00`.
+    /// No zone: `2026-02-07T20:07:00`.
     Naive,
-    /// By the letter: `2026-02-07T20:07:00Z`.
+    /// The letter `Z`: `2026-02-07T20:07:00Z`.
     Z,
-    /// By an offset: `2026-02-07T20:07:00+02:00`, in minutes east.
+    /// A numeric offset: `2026-02-07T20:07:00+02:00`, in minutes east of UTC.
     Offset(i16),
 }
 
 impl Zone {
-    /// Whether the text itself says that it is UTC.
+    /// True if the text itself states UTC, by `Z` or a zero offset.
     pub fn is_utc(self) -> bool {
         matches!(self, Self::Z | Self::Offset(0))
     }
 }
 
 impl Timestamp {
-    /// Reads an ISO 8601 date and time: naive (taken as UTC), with offset or `Z`, with 0 to 9
-    /// fraction digits. The zone tells a stricter caller what stood there.
+    /// Parses an ISO 8601 date and time with an offset, with `Z`, or without a zone (read as UTC). It accepts 0 to 9
+    /// fraction digits. A stricter caller can check the returned zone.
     ///
     /// # Errors
     ///
-    /// When the text is none of these, or no such day or time exists.
+    /// Returns an error if the text has another form, or if no such day or time exists.
     ///
     /// ```
     /// use answerback::time::{Timestamp, Zone};
@@ -75,7 +75,7 @@ impl Timestamp {
             rest = &fraction[length..];
         }
         let zone = zone(rest).ok_or_else(error)?;
-        // A leap second is read as the last second that clocks here know.
+        // The clock in use has no leap seconds, so a leap second is read as the second before it.
         let second = if second == 60 { 59 } else { second };
         let part = |number: i32| i8::try_from(number).map_err(|_| error());
         let civil = jiff::civil::DateTime::new(
@@ -93,45 +93,46 @@ impl Timestamp {
             Zone::Offset(minutes) => i32::from(minutes) * 60,
         };
         let offset = jiff::tz::Offset::from_seconds(offset).map_err(|_| error())?;
-        // The last hours of the year 9999 stand for "never" in many documents; we hold the last point we can.
+        // Many documents write the last hours of the year 9999 for "never". The latest value that the type holds
+        // stands for them.
         let timestamp = offset.to_timestamp(civil).unwrap_or(jiff::Timestamp::MAX);
-        // An offset must not lead out of the years that four digits can write.
+        // With an offset, the UTC time must still have a year of four digits.
         if jiff::tz::Offset::UTC.to_datetime(timestamp).year() < 0 {
             return Err(error());
         }
         Ok((Self(timestamp), zone))
     }
 
-    /// The point in time this many milliseconds after 1970 began, or the nearest one we can hold.
+    /// Returns the time this many milliseconds after the Unix epoch, or the nearest time that the type can hold.
     pub fn from_unix_millis(millis: i64) -> Self {
         let held = jiff::Timestamp::from_millisecond(millis);
         Self(held.unwrap_or(if millis < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX }))
     }
 
-    /// The point in time this many microseconds after 1970 began, or the nearest one we can hold.
+    /// Returns the time this many microseconds after the Unix epoch, or the nearest time that the type can hold.
     pub fn from_unix_micros(micros: i64) -> Self {
         let held = jiff::Timestamp::from_microsecond(micros);
         Self(held.unwrap_or(if micros < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX }))
     }
 
-    /// Milliseconds since 1970 began.
+    /// Returns the milliseconds since the Unix epoch.
     pub fn unix_millis(self) -> i64 {
         self.0.as_millisecond()
     }
 
-    /// The span from `earlier` to here, in nanoseconds; negative when `earlier` is later.
+    /// Returns the nanoseconds from `earlier` to this time. The result is negative if `earlier` is later.
     pub fn nanos_since(self, earlier: Self) -> i128 {
         self.0.as_nanosecond() - earlier.0.as_nanosecond()
     }
 
-    /// This many whole days later, or the last point in time we can hold.
+    /// Returns the time this many days of 24 hours later, or the latest time that the type can hold.
     #[must_use]
     pub fn plus_days(self, days: i32) -> Self {
         let span = jiff::SignedDuration::from_hours(i64::from(days) * 24);
         Self(self.0.checked_add(span).unwrap_or(jiff::Timestamp::MAX))
     }
 
-    /// `2026-02-07T20:07:00.000000+00:00`: how ATDF and UI envelopes write a time.
+    /// Formats the time as ATDF and UI envelopes write it: `2026-02-07T20:07:00.000000+00:00`.
     pub fn to_offset_micros(self) -> String {
         let (mut text, micros) = self.to_seconds();
         text.push('.');
@@ -140,15 +141,15 @@ impl Timestamp {
         text
     }
 
-    /// `2026-02-07T20:07:00Z`: how tool envelopes and governed responses write a time.
+    /// Formats the time as tool envelopes and governed responses write it: `2026-02-07T20:07:00Z`.
     pub fn to_utc_seconds(self) -> String {
         let (mut text, _) = self.to_seconds();
         text.push('Z');
         text
     }
 
-    /// `2026-02-07T20:07:00`, and the microseconds. Every entry of a log has times, and is written without the
-    /// machinery that reads a form.
+    /// Returns `2026-02-07T20:07:00` and the microseconds. Every entry of a ledger has times, so this avoids parsing
+    /// a format string.
     fn to_seconds(self) -> (String, u32) {
         let time = jiff::tz::Offset::UTC.to_datetime(self.0);
         let mut text = String::with_capacity("2026-02-07T20:07:00.000000+00:00".len());
@@ -172,7 +173,7 @@ impl Timestamp {
     }
 }
 
-/// The last digits of a number, with zeros in front.
+/// Returns the last `N` decimal digits of a number, padded with zeros.
 fn digits<const N: usize>(mut number: u32) -> [char; N] {
     let mut digits = ['0'; N];
     for digit in digits.iter_mut().rev() {
@@ -183,7 +184,7 @@ fn digits<const N: usize>(mut number: u32) -> [char; N] {
 }
 
 impl From<SystemTime> for Timestamp {
-    /// The point in time that a clock shows, to the microsecond; one before 1970 counts as 1970.
+    /// Converts a clock time, to the microsecond. A time before 1970 counts as 1970.
     fn from(time: SystemTime) -> Self {
         let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Self::from_unix_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
@@ -209,7 +210,7 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-/// A text that is not a date and time.
+/// The error for a text that is not a date and time.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("not an ISO 8601 date and time such as 2026-02-07T20:07:00Z: {0:?}")]
 pub struct TimestampError(String);

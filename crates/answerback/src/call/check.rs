@@ -1,4 +1,4 @@
-//! Everything that is wrong with one call.
+//! Finds everything that is wrong with one call.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -23,21 +23,21 @@ use crate::json::{self, Pointer};
 
 /// The deepest arguments, counted in arrays and objects.
 const DEEPEST: usize = 128;
-/// The most findings of one call; whoever breaks more rules reads these first.
+/// The maximum number of findings of one call.
 const MOST_FINDINGS: usize = 1_000;
 
-/// The most values that branches of a union list together in one finding.
+/// The maximum number of values from all branches of a union in one finding.
 const MOST_JOINED: usize = 1_000;
-/// The most tags of one branch that are compared with those of others.
+/// The maximum number of tags of one branch that are compared with those of others.
 const MOST_TAGS: usize = 16;
 
-/// How a call is judged.
+/// The options for checking a call.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Options {
-    /// Whether a field that the schema does not name is an error even where the schema allows it.
+    /// Makes an unknown field an error, even if the schema allows additional fields.
     pub strict: bool,
-    /// How the `format` keyword is checked.
+    /// The mode in which the `format` keyword is checked.
     pub formats: FormatMode,
     /// The longest preview of an actual value, in characters.
     pub max_value_preview: usize,
@@ -50,14 +50,14 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Sets whether an unknown field is an error everywhere.
+    /// Sets if an unknown field is always an error.
     #[must_use]
     pub fn with_strict(mut self, strict: bool) -> Self {
         self.strict = strict;
         self
     }
 
-    /// Sets how the `format` keyword is checked.
+    /// Sets the mode in which the `format` keyword is checked.
     #[must_use]
     pub fn with_formats(mut self, mode: FormatMode) -> Self {
         self.formats = mode;
@@ -78,7 +78,7 @@ impl From<()> for Options {
     }
 }
 
-/// Everything that is wrong with a call's arguments, in the order of the schema. The call is valid if no
+/// Lists everything that is wrong with a call's arguments, in the order of the schema. The call is valid if no
 /// finding [is an error](ValidationError::is_error).
 ///
 /// ```
@@ -102,8 +102,8 @@ impl From<()> for Options {
 ///
 /// # Errors
 ///
-/// When the schema, not the call, is at fault: a pattern that backtracks beyond its bound, a reference
-/// that leads nowhere. Such a call is passed on unchecked.
+/// Returns an error if the schema is at fault and not the call: a pattern exceeds the backtrack limit, a reference
+/// has no target, or the schema is too complex. Such a call is forwarded unchecked.
 pub fn check(
     schema: &Schema,
     arguments: &Value,
@@ -142,7 +142,7 @@ pub fn check(
     Ok(findings.list)
 }
 
-/// Whether nothing is wrong, without saying what.
+/// True if the arguments are valid. It builds no findings for most schemas, so it is faster than [`check`].
 pub(super) fn is_valid(
     schema: &Schema,
     arguments: &Value,
@@ -164,11 +164,12 @@ pub(super) fn is_valid(
     }
     let reads_more = matches!(options.formats, FormatMode::Lenient | FormatMode::Warn);
     if schema.has_formats && reads_more && effort == Effort::Listing {
-        // Neither reading of the formats accepts it; whether they object to the same thing is another question.
+        // Neither format mode accepts the arguments, but they may object to different places. Only the findings
+        // answer that.
         let findings = check(schema, arguments, options.with_strict(false))?;
         return Ok(!findings.iter().any(ValidationError::is_error));
     }
-    // A pattern that did not come to an end also looks invalid.
+    // A pattern that exceeded the backtrack limit also looks invalid.
     let formats = if options.formats == FormatMode::Off {
         FormatReading::Ignored
     } else {
@@ -180,7 +181,7 @@ pub(super) fn is_valid(
     }
 }
 
-/// How a mode reads the formats of values that do not follow the RFCs.
+/// Returns the format check that a mode applies to values that do not follow the RFCs.
 fn reading(mode: FormatMode) -> FormatReading {
     match mode {
         FormatMode::Assert => FormatReading::Rfc,
@@ -189,10 +190,10 @@ fn reading(mode: FormatMode) -> FormatReading {
     }
 }
 
-/// Whether the validator accepts the arguments.
+/// True if the validator accepts the arguments.
 ///
-/// Reading formats leniently may reject what the RFCs accept: of a `oneOf` of two formats, a value may fit
-/// both. So a value that follows the RFCs is always right, but where formats are annotations by choice.
+/// A lenient format check can reject arguments that the RFCs accept: a value may then fit both formats of a `oneOf`.
+/// So a value that follows the RFCs is always valid, except in the mode that ignores formats.
 fn has_verdict(schema: &Schema, arguments: &Value, mode: FormatMode, is_bounded: bool) -> bool {
     let follows = || schema.validator(FormatReading::Rfc, is_bounded).is_valid(arguments);
     let is_read = || schema.validator(reading(mode), is_bounded).is_valid(arguments);
@@ -203,12 +204,12 @@ fn has_verdict(schema: &Schema, arguments: &Value, mode: FormatMode, is_bounded:
     }
 }
 
-/// A rule and the place where it was broken.
+/// Returns the path of the broken rule and the place of the value.
 fn key(error: &jsonschema::ValidationError<'_>) -> (String, String) {
     (error.evaluation_path().as_str().to_owned(), error.instance_path().as_str().to_owned())
 }
 
-/// Whether formats that some parser reads are all that is wrong.
+/// True if the only mistake is a format that some parser accepts.
 fn is_about_formats(error: &jsonschema::ValidationError<'_>, mode: FormatMode) -> bool {
     use ValidationErrorKind as Kind;
     match error.kind() {
@@ -233,14 +234,14 @@ struct Findings<'s> {
     arguments: &'s Value,
     preview: Preview,
     list: Vec<ValidationError>,
-    /// The names that objects know, by the subschemas that apply to them.
+    /// The descriptions of the fields that an object may have, by the subschemas that apply to it.
     known: HashMap<Rc<[NodeId]>, String>,
-    /// Whether long texts are not matched with some patterns.
+    /// True if long texts are not matched with some patterns.
     is_bounded: bool,
 }
 
 impl Findings<'_> {
-    /// Lists what the validator finds, with formats read as the mode says.
+    /// Adds the validator's findings, with formats checked by this mode.
     fn list(&mut self, mode: FormatMode) -> Result<(), SchemaError> {
         let schema = self.schema;
         let list = |reading| {
@@ -254,7 +255,7 @@ impl Findings<'_> {
         if errors.is_empty() || !schema.has_formats || !reads_more {
             return errors.iter().try_for_each(|error| self.add(error));
         }
-        // What is wrong by either reading is an error; what is wrong by the RFCs alone is a warning.
+        // A mistake in both format checks is an error; a mistake by the RFCs alone is a warning.
         let left = list(reading(mode));
         let by_rfc: HashSet<_> = errors.iter().map(key).collect();
         for error in left.iter().filter(|error| by_rfc.contains(&key(error))) {
@@ -267,7 +268,7 @@ impl Findings<'_> {
         Ok(())
     }
 
-    /// Adds what is wrong by the RFC of a format alone.
+    /// Adds a warning for a value that only breaks the RFC of its format.
     fn add_warning(
         &mut self,
         error: &jsonschema::ValidationError<'_>,
@@ -292,7 +293,7 @@ impl Findings<'_> {
     }
 
     fn push(&mut self, mut finding: ValidationError) {
-        // Of a rule in another document nothing is known but that it was broken.
+        // A broken rule in another document has no description.
         finding.expected_value = finding.expected_value.filter(|expected| !expected.is_empty());
         let told = |earlier: &ValidationError| {
             earlier.field_path == finding.field_path
@@ -352,10 +353,10 @@ impl Findings<'_> {
         Ok(())
     }
 
-    /// Where a broken rule stands in the schema as its author wrote it.
+    /// Returns the place of a broken rule in the schema as its author wrote it.
     fn schema_path(&self, error: &jsonschema::ValidationError<'_>) -> Pointer {
         let path = error.evaluation_path().as_str();
-        // A pattern that is bounded stands in a condition that is ours.
+        // `bounded_source` moved the pattern into a condition that the author did not write.
         if self.is_bounded
             && let Some(condition) = path.strip_suffix("/then/pattern")
             && let Some((all, _)) = condition.rsplit_once('/')
@@ -369,8 +370,8 @@ impl Findings<'_> {
         pointer(path)
     }
 
-    /// The subschema whose keyword failed. A keyword such as `not` holds a subschema itself, which says
-    /// what is forbidden and not what is expected.
+    /// Returns the subschema that contains the failed keyword. A keyword such as `not` has its own subschema, which
+    /// states the forbidden values and not the expected ones.
     fn owner(&self, error: &jsonschema::ValidationError<'_>) -> NodeId {
         let outline = &self.schema.outline;
         let keyword = error.schema_path().as_str();
@@ -379,7 +380,7 @@ impl Findings<'_> {
             _ => keyword.rsplit_once('/').map_or(keyword, |(holder, _)| holder),
         };
         match outline.elsewhere {
-            // A place in another document looks like one in this.
+            // A place in another document can look like a place in this one.
             Some(elsewhere)
                 if self.schema.at(&pointer(error.evaluation_path().as_str())).is_none() =>
             {
@@ -389,7 +390,7 @@ impl Findings<'_> {
         }
     }
 
-    /// What the subschema asks for whose rule was broken.
+    /// Describes the values that the subschema with the broken rule accepts.
     fn expected(&self, error: &jsonschema::ValidationError<'_>) -> String {
         self.asked(self.owner(error))
     }
@@ -424,7 +425,7 @@ impl Findings<'_> {
         self.push(finding);
     }
 
-    /// Whether a subschema that is sure to apply to the object forbids a member.
+    /// True if a subschema that always applies to the object forbids a member.
     fn forbids(&self, parent: &Pointer, owner: NodeId, name: &str) -> bool {
         let outline = &self.schema.outline;
         let mut sure = outline.always_in_place(SchemaOutline::ROOT);
@@ -444,7 +445,7 @@ impl Findings<'_> {
         })
     }
 
-    /// Why a member is required, where it is not always.
+    /// Returns the reason why a member is required, if it is not always required.
     fn reason(
         &self,
         error: &jsonschema::ValidationError<'_>,
@@ -470,7 +471,7 @@ impl Findings<'_> {
             ) || token.starts_with("additional")
                 || token.starts_with("unevaluated")
         };
-        // A rule about an object further up says nothing of this one.
+        // A rule about an object further up does not concern this object.
         let follows: &[std::borrow::Cow<'_, str>] = &tokens[rule + 1..];
         let named = usize::from(tokens[rule].starts_with("depend"));
         if follows.iter().skip(named).any(|token| moves(token)) {
@@ -509,8 +510,8 @@ impl Findings<'_> {
         }
     }
 
-    /// The subschema that declares a member: beside the rule that asks for it, or anywhere that applies
-    /// to the object.
+    /// Finds the subschema that declares a member. It searches next to the rule that requires the member first, then
+    /// in all subschemas that apply to the object.
     fn declared(&self, owner: NodeId, parent: &Pointer, name: &str) -> Option<NodeId> {
         let outline = &self.schema.outline;
         let declares = |id: &NodeId| {
@@ -563,7 +564,7 @@ impl Findings<'_> {
         self.push(finding);
     }
 
-    /// The fields that an object may have, in words. The fields of one object share them.
+    /// Describes the fields that an object may have. All findings of one object share the description.
     fn known_names(&mut self, nodes: &Rc<[NodeId]>) -> String {
         if let Some(words) = self.known.get(nodes) {
             return words.clone();
@@ -581,7 +582,7 @@ impl Findings<'_> {
         words
     }
 
-    /// No branch fits: the findings of the nearest, with a word on the others.
+    /// Adds the findings of the nearest branch if no branch fits, with a note about the other branches.
     fn union(
         &mut self,
         error: &jsonschema::ValidationError<'_>,
@@ -610,7 +611,7 @@ impl Findings<'_> {
         }
         self.join_tags(first, context, index);
         self.join_missing_tags(first, error, owner, keyword, context);
-        // Unions within unions: the two innermost choices are told, the rest would only be long.
+        // For nested unions, a message names only the two innermost choices, to stay short.
         if let Some(finding) = self.list.get(first)
             && context.len() > 1
             && finding.message.matches(" (read as ").count() < 2
@@ -622,7 +623,7 @@ impl Findings<'_> {
         Ok(())
     }
 
-    /// Where every branch asks for another type, one finding names all the types.
+    /// Merges the findings into one that names all types, if every branch requires another type.
     fn all_types_wrong(
         &mut self,
         first: usize,
@@ -655,8 +656,8 @@ impl Findings<'_> {
         true
     }
 
-    /// Where the value of a tag belongs to no branch, the finding lists the tags of all branches. A branch
-    /// that objects to other tags too is left out: its value alone would not do.
+    /// Lists the tags of all branches in the finding, if the value of a tag fits no branch. It leaves out branches
+    /// that also reject other tags, because changing this tag alone would not help.
     fn join_tags(
         &mut self,
         first: usize,
@@ -669,7 +670,7 @@ impl Findings<'_> {
                     let place = error.instance_path().as_str().to_owned();
                     listed_by(error.kind()).map(|values| (place, values))
                 };
-                // One more than is looked at, so that a branch with too many is seen as one.
+                // It takes one tag more than the limit, to detect a branch with too many.
                 branch.iter().filter_map(tag).take(MOST_TAGS + 1).collect()
             };
         if context.len() < 2 || self.list[first..].iter().all(|finding| !is_about_values(finding)) {
@@ -702,7 +703,7 @@ impl Findings<'_> {
         }
     }
 
-    /// Where every branch misses the same tag, the finding lists the tags of all branches.
+    /// Lists the tags of the branches that miss a tag in the finding about the missing field.
     fn join_missing_tags(
         &mut self,
         first: usize,
@@ -751,7 +752,7 @@ impl Findings<'_> {
         }
     }
 
-    /// Where every branch lists other values, one finding lists them all.
+    /// Merges the findings into one that lists all values, if every branch permits other values.
     fn all_values_wrong(
         &mut self,
         first: usize,
@@ -778,7 +779,7 @@ impl Findings<'_> {
         true
     }
 
-    /// "read as 'circle'; alternatives: 'square', 'line'"
+    /// Returns the note about the choice of a branch, such as "read as 'circle'; alternatives: 'square', 'line'".
     fn alternatives(&self, owner: NodeId, keyword: &str, index: usize) -> Option<String> {
         const MOST_NAMED: usize = 4;
         let outline = &self.schema.outline;
@@ -799,7 +800,7 @@ impl Findings<'_> {
         Some(format!("read as {chosen}; alternatives: {listed}{more}"))
     }
 
-    /// What tells a branch from its neighbours: its title, its tag, its name as a definition, or its kind.
+    /// Returns a name for a branch: its title, its tag, its name as a definition, or its description.
     fn branch_name(&self, branch: NodeId) -> String {
         let outline = &self.schema.outline;
         let applied = outline.all_in_place(&[branch]);
@@ -831,7 +832,7 @@ impl Findings<'_> {
         words
     }
 
-    /// More than one branch of a `oneOf` fits.
+    /// Adds the finding for a value that fits more than one branch of a `oneOf`.
     fn too_many(
         &mut self,
         error: &jsonschema::ValidationError<'_>,
@@ -872,8 +873,8 @@ impl Findings<'_> {
         self.push(finding);
     }
 
-    /// A text that is too long for a pattern of its own. The call runs: how long a text may be for a
-    /// pattern is no rule of the schema.
+    /// Adds a warning for a text that is too long for one of its patterns. The call is still valid, because the
+    /// schema does not limit the text's length.
     fn not_matched(&mut self, place: Pointer) {
         let value = place.find(self.arguments).unwrap_or(&Value::Null);
         let shown = self.shown(value, &place);
@@ -885,7 +886,7 @@ impl Findings<'_> {
         self.push(finding);
     }
 
-    /// A preview of the value at a place, or a mark where what stands next to it says that it is a secret.
+    /// Returns a preview of the value at a place. If a neighboring value marks it as a secret, the value is redacted.
     fn shown(&self, value: &Value, place: &Pointer) -> String {
         match kind_at(self.arguments, place) {
             Some(kind) => self.preview.show_secret(kind),
@@ -901,7 +902,7 @@ impl Findings<'_> {
         self.push(finding);
     }
 
-    /// Invalid, but the ways in which it is are too many to go through.
+    /// Adds one finding for invalid arguments whose branches are too many to compare.
     fn unlisted(&mut self) {
         let finding = ValidationError::of(&val::CONSTRAINT_VIOLATION, Pointer::root())
             .with_message(
@@ -913,7 +914,7 @@ impl Findings<'_> {
     }
 }
 
-/// The values that a failed `enum` or `const` permits.
+/// Returns the values that a failed `enum` or `const` permits.
 fn listed_by(kind: &ValidationErrorKind) -> Option<Vec<Value>> {
     match kind {
         ValidationErrorKind::Enum { options } => options.as_array().cloned(),
@@ -926,16 +927,16 @@ fn is_about_values(finding: &ValidationError) -> bool {
     finding.error_code == val::INVALID_ENUM_VALUE.code
 }
 
-/// A place as the validator writes it, which is escaped already.
+/// Converts a place from the validator, which is already escaped.
 fn pointer(place: &str) -> Pointer {
     Pointer::try_from(place).unwrap_or_default()
 }
 
-/// What of a value does not fit a schema, in one line for a person; nothing, where all does.
+/// Describes in one line, for a person, how a value breaks a schema. Returns `None` if it fits.
 pub fn misfit(schema: &Schema, value: &Value) -> Option<String> {
     let findings = match check(schema, value, ()) {
         Ok(findings) => findings,
-        // What cannot be judged does not fit.
+        // A value that cannot be checked does not fit.
         Err(error) => return Some(error.to_string()),
     };
     let wrong: Vec<String> = findings

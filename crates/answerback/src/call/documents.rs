@@ -1,4 +1,4 @@
-//! Documents outside a schema that it may refer to.
+//! External documents that a schema may refer to.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use serde_json::Value;
 use super::outline::calls_secrets;
 use super::schema::{SchemaError, bound};
 
-/// Documents that a schema's references may lead to, by their address. They are handed in: an address
+/// External documents that a schema's references may lead to, by their address. The host passes them in. An address
 /// that is not among them is never fetched.
 ///
-/// They come from the host, as its own code does. Their size and depth are bounded; in how many ways they
-/// branch is not weighed, and their members are unknown to whatever speaks of names. Where one of them calls
-/// anything secret, nothing that is judged by them is shown.
+/// They come from the host, so they are as trusted as its code. Their size and depth are limited, but their branching
+/// is not. Findings do not list the fields they declare. If any document marks something as secret, all values
+/// checked by a document are redacted.
 ///
 /// ```
 /// use answerback::call::{Documents, Schema};
@@ -36,7 +36,7 @@ impl Documents {
     ///
     /// # Errors
     ///
-    /// When the document is too deep or too large.
+    /// Returns an error if the document is too deep or too large.
     pub fn with(
         mut self,
         address: impl Into<String>,
@@ -51,18 +51,18 @@ impl Documents {
         self.0.is_empty()
     }
 
-    /// Whether there is a document with this address.
+    /// True if there is a document with this address.
     pub(super) fn contains(&self, address: &str) -> bool {
         self.0.contains_key(address)
     }
 
-    /// Whether one of them calls anything secret.
+    /// True if any document marks something as secret.
     pub(super) fn call_secrets(&self) -> bool {
         self.0.values().any(calls_secrets)
     }
 }
 
-/// The validator's way to the documents.
+/// Gives the validator access to the documents.
 pub(super) struct Shelf(pub(super) Documents);
 
 impl Retrieve for Shelf {
@@ -108,7 +108,7 @@ mod tests {
             (finding.to_string().as_str(), &finding.expected_value),
             ("error VAL-003 at /port: Value out of range: 70000 exceeds maximum 65535", &None)
         );
-        // What stands here is still described.
+        // Rules in the schema itself are still described.
         let findings = check(&schema, &json!({}), ()).unwrap();
         assert_eq!(findings[0].expected_value.as_deref(), Some("object of at least 1 fields"));
     }

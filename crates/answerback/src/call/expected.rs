@@ -1,4 +1,4 @@
-//! What a schema asks for, in words short enough for a message.
+//! Describes what a schema requires, in words short enough for a message.
 
 use serde_json::{Map, Value};
 
@@ -7,31 +7,32 @@ use crate::finding::{Preview, preview};
 
 /// The longest description, in characters.
 const LONGEST: usize = 300;
-/// How deep a description goes into what it describes.
+/// The number of levels that a description follows into a schema.
 const DEEPEST: usize = 3;
-/// How many alternatives or names a description lists.
+/// The number of alternatives or names that a description lists.
 const MOST_LISTED: usize = 5;
 
-/// What a subschema asks for, such as "integer from 1 to 100". References are followed within `root`.
+/// Describes the values that a subschema accepts, such as "integer from 1 to 100". References are followed within
+/// `root`.
 pub(super) fn described(schema: &Value, root: &Value) -> String {
     let mut words = Phrase { root, text: String::new() };
     words.schema(schema, 0);
     bounded(words.text)
 }
 
-/// What a `not` still permits, such as "a value that is not 0".
+/// Describes the values that a `not` still permits, such as "a value that is not 0".
 pub(crate) fn permitted_by_not(forbidden: &Value) -> String {
     let mut words = Phrase { root: &Value::Null, text: "a value".to_owned() };
     words.without(forbidden, 0);
     bounded(words.text)
 }
 
-/// The values of an enumeration: "one of: utf-8, ascii, utf-16".
+/// Lists the values of an enumeration: "one of: utf-8, ascii, utf-16".
 pub(super) fn options(values: &[Value]) -> String {
     listed(values.len(), values.iter().map(bare))
 }
 
-/// The names that an object knows, listed in the same way.
+/// Lists the names that an object may use, in the same form.
 pub(super) fn names(names: &[&str]) -> String {
     listed(names.len(), names.iter().map(|name| bare_text(name)))
 }
@@ -52,7 +53,7 @@ fn listed(count: usize, options: impl Iterator<Item = String>) -> String {
     text
 }
 
-/// A value for use inside a sentence: a plain word without quotes, anything else as JSON.
+/// Formats a value for use inside a sentence: a plain word without quotes, anything else as JSON.
 pub(super) fn bare(value: &Value) -> String {
     match value {
         Value::String(text) => bare_text(text),
@@ -65,7 +66,7 @@ fn bare_text(text: &str) -> String {
     if is_plain(text) { shown.trim_matches('"').to_owned() } else { shown }
 }
 
-/// Whether a string can stand in a list without quotes and still be told from its neighbours.
+/// True if a string is unambiguous in a list without quotes.
 fn is_plain(text: &str) -> bool {
     !text.is_empty()
         && text.chars().count() <= 40
@@ -95,7 +96,7 @@ impl<'s> Phrase<'s> {
         }
     }
 
-    /// Describes what a subschema asks for, apart from what its `not` forbids.
+    /// Describes the values that a subschema accepts, without the part that its `not` forbids.
     fn permitted(&mut self, schema: &'s Map<String, Value>, depth: usize) {
         if depth > DEEPEST {
             self.text.push_str("value");
@@ -125,7 +126,7 @@ impl<'s> Phrase<'s> {
         }
     }
 
-    /// Describes what a `not` forbids. A rule that words cannot repeat exactly is only mentioned, because
+    /// Describes the values that a `not` forbids. A rule that cannot be described exactly is only mentioned, because
     /// a shorter description would forbid more than the schema does.
     fn without(&mut self, forbidden: &'s Value, depth: usize) {
         let Some(rules) = forbidden.as_object() else {
@@ -234,7 +235,7 @@ impl<'s> Phrase<'s> {
     }
 
     fn number_rules(&mut self, schema: &Map<String, Value>) {
-        // Draft 4 has the exclusive bounds as booleans beside the bounds.
+        // In draft 4, the exclusive bounds are booleans next to the bounds.
         let exclusive = |name: &str, bound: &str| match schema.get(name) {
             Some(Value::Bool(true)) => schema.get(bound),
             Some(number @ Value::Number(_)) => Some(number),
@@ -332,7 +333,7 @@ impl<'s> Phrase<'s> {
             }
         }
         let listed = told.len().min(MOST_LISTED);
-        // Next to a list, a comma would make the alternative a part of the list.
+        // After a list, a comma would make the alternative look like a part of the list.
         let is_list = told[..listed].iter().any(|words| words.contains(','));
         let separator = if is_list { "; or " } else { ", or " };
         self.push(&told[..listed].join(separator));
@@ -347,7 +348,7 @@ impl<'s> Phrase<'s> {
     }
 }
 
-/// The names that a `not` forbids to stand together, if it says nothing else.
+/// Returns the names that a `not` forbids together, if it contains no other rule.
 pub(super) fn forbidden_together(rules: &Map<String, Value>) -> Option<Vec<&str>> {
     let only_names = rules.iter().all(|(keyword, value)| match keyword.as_str() {
         "required" => true,
@@ -359,7 +360,7 @@ pub(super) fn forbidden_together(rules: &Map<String, Value>) -> Option<Vec<&str>
     names.filter(|names| only_names && (1..=MOST_LISTED).contains(&names.len()))
 }
 
-/// Whether the rules say nothing but one keyword about texts.
+/// True if one keyword about texts is the only rule.
 fn is_text_rule(rules: &Map<String, Value>, keyword: &str) -> bool {
     rules.iter().all(|(word, value)| {
         word == keyword || word == "type" && value == "string" || is_annotation(word)
@@ -370,13 +371,13 @@ fn is_annotation(keyword: &str) -> bool {
     matches!(keyword, "title" | "description" | "$comment" | "default" | "examples" | "deprecated")
 }
 
-/// Whether a description of these rules leaves none of them out.
+/// True if a description of these rules is complete.
 fn is_exact(rules: &Map<String, Value>) -> bool {
     rules.iter().all(|(keyword, value)| match keyword.as_str() {
         "type" | "minLength" | "maxLength" | "pattern" | "minimum" | "maximum"
         | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" | "minItems" | "maxItems"
         | "uniqueItems" | "minProperties" | "maxProperties" => {
-            // Of several types only the names are listed, without their rules.
+            // For several types, the description lists only the names, without their rules.
             keyword == "type" || !rules.get("type").is_some_and(Value::is_array)
         }
         "required" => value.as_array().is_some_and(|names| names.len() <= MOST_LISTED),
@@ -395,12 +396,12 @@ fn count(schema: &Map<String, Value>, keyword: &str) -> Option<u64> {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "a bound for words; out of range saturates"
+        reason = "the number is only shown in a description, and the cast saturates"
     )]
     number.as_u64().or_else(|| number.as_f64().map(|float| float as u64))
 }
 
-/// A value of a format. It states the rule; it is not a guess at what was meant.
+/// Returns an example of a format. It illustrates the rule and does not guess the intended value.
 fn example(format: &str) -> Option<&'static str> {
     Some(match format {
         "date" => "2025-01-31",

@@ -1,9 +1,9 @@
-//! The keywords of JSON Schema, by what their value may be.
+//! Classifies the keywords of JSON Schema by the kind of their value.
 
-/// What the value of a keyword is.
+/// The kind of value that a keyword has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Keyword {
-    /// Something that is not checked.
+    /// An annotation, which is not checked.
     Annotation,
     /// An identifier.
     Text,
@@ -37,7 +37,7 @@ pub(super) enum Keyword {
     Definitions,
 }
 
-/// What the value of a keyword is, if it is one.
+/// Returns the kind of value for a keyword, or `None` for an unknown name.
 pub(super) fn of(name: &str) -> Option<Keyword> {
     Some(match name {
         "title" | "description" | "$comment" | "default" | "example" | "examples"

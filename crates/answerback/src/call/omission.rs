@@ -1,4 +1,4 @@
-//! Values that say "nothing" in a field that can be left out instead.
+//! Detects values that mean "nothing", such as `null`, in a field that could be omitted.
 
 use serde_json::Value;
 
@@ -7,10 +7,10 @@ use super::shown::applying;
 use crate::finding::{ValidationError, val};
 use crate::json;
 
-/// The most findings that are looked at. A message lists fewer.
+/// The maximum number of findings that are examined. A message lists fewer.
 const MOST: usize = 100;
 
-/// Whether a value stands for "nothing", as `null` and an empty text do.
+/// True if a value means "nothing", as `null` and an empty text do.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -19,13 +19,13 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// Whether a text stands for "nothing".
+/// True if a text means "nothing", such as an empty text, `None` or `undefined`.
 pub(crate) fn says_nothing(text: &str) -> bool {
     matches!(text.trim(), "" | "null" | "None" | "nil" | "undefined" | "NULL")
 }
 
-/// Marks the findings whose field can be left out, so that hint, repair, call to action and examples all
-/// give the same advice.
+/// Marks the findings whose field can be omitted, so that hint, repair, call to action and examples all give the same
+/// advice.
 pub(super) fn mark(findings: &mut [ValidationError], schema: &Schema, arguments: &Value) {
     let about_nothing = findings.iter_mut().filter(|finding| {
         let value = finding.field_path.find(arguments);
@@ -49,8 +49,8 @@ fn concerns_value(finding: &ValidationError) -> bool {
         .any(|rule| rule.code == finding.error_code)
 }
 
-/// Whether nothing that could apply to the object asks for the field. Every branch counts, because which
-/// of them was meant is not certain.
+/// True if no subschema that could apply to the object requires the field. Every branch of a union counts, because
+/// the intended one is not certain.
 fn is_omittable(finding: &ValidationError, schema: &Schema, arguments: &Value) -> bool {
     let Some((parent, name)) = finding.field_path.split_last() else { return false };
     let Some(Value::Object(members)) = parent.find(arguments) else { return false };
@@ -71,7 +71,7 @@ fn is_omittable(finding: &ValidationError, schema: &Schema, arguments: &Value) -
     })
 }
 
-/// Whether a text such as `None` is one of the permitted values but for its case.
+/// True if a text such as `None` equals a permitted value, ignoring case.
 fn is_spelling_of_option(finding: &ValidationError, schema: &Schema, value: &Value) -> bool {
     let Some(text) = value.as_str().map(str::trim).filter(|text| !text.is_empty()) else {
         return false;

@@ -1,9 +1,8 @@
-//! Hearing a model's raw argument text.
+//! Parses the raw argument text of a model's call.
 //!
-//! A good text is read by the strict reader and nothing else. Any other is read again tolerantly, to
-//! say *what kind* of mistake was made and, where it can be known, what was meant. The tolerant
-//! reading is a proposal: whether it suits the tool is for the check to say, and whether it is used
-//! is for the model or the host.
+//! The strict parser alone handles valid text. Invalid text is parsed again by a tolerant parser, which reports the
+//! *kinds* of mistake and, if possible, the probable value. This reading is only a proposal. The check decides if it
+//! fits the tool, and the model or the host decides if it is used.
 
 mod arithmetic;
 mod bare;
@@ -24,12 +23,12 @@ pub use self::mistake::{Mistake, MistakeKind};
 use crate::finding::{Severity, codes};
 use crate::json::{self, Document, Limits};
 
-/// Hears the `arguments` of a call as hosts hand them over: none or `null` is an empty object, a
-/// string is the model's raw text, and any other value has been read already.
+/// Parses the `arguments` of a call as hosts pass them. None and `null` become an empty object. A string is the
+/// model's raw text. Any other value is already parsed.
 ///
 /// # Errors
 ///
-/// As [`parse`]; the text comes back with the error.
+/// Returns the same errors as [`parse`], together with the text.
 pub fn hear(arguments: Option<Value>, limits: Limits) -> Result<Document, (String, Malformed)> {
     match arguments {
         None | Some(Value::Null) => Ok(document(empty())),
@@ -38,14 +37,14 @@ pub fn hear(arguments: Option<Value>, limits: Limits) -> Result<Document, (Strin
     }
 }
 
-/// Reads the arguments of a call from a model's raw text. An empty text and `null` are an empty object.
+/// Parses the arguments of a call from a model's raw text. An empty text and `null` become an empty object.
 ///
-/// Numbers that do not fit are warnings here: the call can still run.
+/// Numbers that do not fit are only warnings, because the call can still run.
 ///
 /// # Errors
 ///
-/// When the text is not one JSON document, or repeats a name in an object. The error names the kinds
-/// of mistake and has the reading that was probably meant, where there is one.
+/// Returns an error if the text is not one JSON document, or repeats a name in an object. The error lists the kinds
+/// of mistake and contains the probable reading, if there is one.
 ///
 /// ```
 /// use answerback::call::{Confidence, MistakeKind, parse};
@@ -110,7 +109,7 @@ mod tests {
         );
     }
 
-    /// A text, each mistake with line and column, and the confidence and value of the reading.
+    /// Each row has a text, its mistakes with line and column, and the confidence and value of the reading.
     #[rustfmt::skip]
     const MISTAKES: &[(&str, &str, &str)] = &[
         ("{'a': 'b'}", "SingleQuotes 1:2", r#"safe {"a":"b"}"#),
@@ -371,13 +370,13 @@ mod tests {
                 let text = format!("{head}{}{tail}", piece.repeat(50_000 / piece.len()));
                 let started = Instant::now();
                 let _ = parse(&text, Limits::default());
-                // Unoptimised, on a busy machine; anything quadratic takes minutes.
+                // The limit allows for a debug build on a busy machine. Quadratic work would take minutes.
                 assert!(started.elapsed() < Duration::from_secs(5), "{head}{piece}…{tail}");
             }
         }
     }
 
-    /// A reading is offered only if an ordinary reader can read it inside of a reply.
+    /// Checks that a reading is offered only if ordinary JSON parsers can read it inside a reply.
     #[test]
     fn a_reading_is_no_deeper_than_readers_accept() {
         let deepest = json::MAX_OUTPUT_DEPTH;
@@ -417,12 +416,12 @@ mod tests {
         })
     }
 
-    /// An object, which is what arguments are.
+    /// Generates objects, because arguments are objects.
     fn objects() -> impl Strategy<Value = Value> {
         values().prop_map(|value| json!({"name": "tool", "value": value, "last": "x"}))
     }
 
-    /// A value as Python's `repr` writes it.
+    /// Formats a value as Python's `repr` does.
     fn python(value: &Value) -> String {
         match value {
             Value::Null => "None".to_owned(),
@@ -458,7 +457,7 @@ mod tests {
         }
     }
 
-    /// The ways to spoil an object by its syntax alone.
+    /// Returns variants of an object with syntax mistakes only.
     fn spoiled(object: &Value) -> Vec<String> {
         let good = object.to_string();
         let pretty = serde_json::to_string_pretty(object).unwrap();
@@ -495,7 +494,7 @@ mod tests {
             prop_assert_eq!(reading, Some(expected), "{}", text);
         }
 
-        /// Text that was escaped as a whole, once or several times too often.
+        /// Checks text that was escaped as a whole, once or several times too often.
         #[test]
         fn escapes_are_undone(object in objects(), rounds in 1..4) {
             let escaped = (0..rounds).fold(object.to_string(), |text, _| {
@@ -507,7 +506,7 @@ mod tests {
             prop_assert_eq!(reading, Some(expected), "{}", escaped);
         }
 
-        /// The same within good JSON: one value of a member.
+        /// Checks the same inside valid JSON: one value is escaped too often.
         #[test]
         fn escapes_within_a_member_are_undone(text in "[a-z\"\\\\/\n éü]{0,12}") {
             let object = json!({"list": [text], "last": 1});
@@ -537,7 +536,7 @@ mod tests {
             }
         }
 
-        /// What is left of a text that was cut off is offered only as a guess.
+        /// Checks that the reading of a truncated text is never marked as safe.
         #[test]
         fn a_text_that_was_cut_off_is_never_read_safely(object in objects(), cut in any::<prop::sample::Index>()) {
             let text = object.to_string();
@@ -580,8 +579,8 @@ mod tests {
         }
     }
 
-    /// Whatever `serde_json` reads we read to the same value, repeated names aside; anything else is
-    /// malformed, and says where.
+    /// Checks that we parse every text that `serde_json` accepts to the same value, except for repeated names. Any
+    /// other text must be reported as malformed, with a place.
     fn agrees(text: &str) -> Result<(), TestCaseError> {
         let visible = text.strip_prefix('\u{feff}').unwrap_or(text);
         match (parse(text, Limits::default()), serde_json::from_str::<Value>(visible)) {

@@ -1,30 +1,30 @@
-//! What patterns may cost.
+//! Limits on the cost of patterns.
 
 use serde_json::Value;
 
 use super::keywords::{self, Keyword};
 
-/// How often the backtracking engine may go back in one match.
+/// The maximum number of backtracks in one match.
 pub(super) const BACKTRACK_LIMIT: usize = 100_000;
-/// The longest text that is matched by the backtracking engine, in characters: what it does may grow
-/// with the square of that.
+/// The longest text that the backtracking engine matches, in characters. Its work can grow with the square of the
+/// length.
 pub(super) const LONG_TEXT: usize = 4096;
 /// The largest compiled pattern, in bytes.
 pub(super) const PATTERN_SIZE: usize = 4 << 20;
-/// The most that all patterns of a schema may cost, in characters after repetitions are written out.
+/// The maximum cost of all patterns of a schema, in characters after repetitions are expanded.
 pub(super) const BUDGET: u64 = 1_000_000;
 
-/// Whether a text is too long for the backtracking engine.
+/// True if a text is too long for the backtracking engine.
 pub(super) fn is_long(text: &str) -> bool {
     text.len() > LONG_TEXT && text.chars().count() > LONG_TEXT
 }
 
-/// About how large a pattern is once its repetitions are written out, in characters.
+/// Estimates the size of a pattern after its repetitions are expanded, in characters.
 pub(super) fn cost(pattern: &str) -> u64 {
-    // A class such as `\\w` names some hundred ranges of characters.
+    // A class such as `\\w` expands to about a hundred ranges of characters.
     const CLASS: u64 = 100;
     let mut sums = vec![0_u64];
-    // What the last character or group costs, which a repetition after it multiplies.
+    // The cost of the last character or group. A repetition after it multiplies this cost.
     let mut last = 0_u64;
     let mut rest = pattern.chars();
     while let Some(character) = rest.next() {
@@ -56,7 +56,7 @@ pub(super) fn cost(pattern: &str) -> u64 {
     sums.into_iter().fold(0, u64::saturating_add)
 }
 
-/// What all patterns of a schema cost.
+/// Adds up the cost of all patterns of a schema.
 pub(super) fn cost_of_all(schema: &Value) -> u64 {
     match schema {
         Value::Object(members) => members.iter().fold(0, |sum: u64, (name, value)| {

@@ -1,4 +1,4 @@
-//! How a value of a call is shown: the one door through which argument values leave.
+//! Creates previews of argument values, without the values that the schema marks as secret.
 
 use std::borrow::Cow;
 
@@ -9,11 +9,11 @@ use super::schema::Schema;
 use crate::finding::Preview;
 use crate::json::Pointer;
 
-/// What stands in the place of a value that is never shown.
+/// The text that replaces a secret value.
 const HIDDEN: &str = "[redacted]";
 
-/// A short preview of the value at `place` of a call's arguments. Whatever the schema calls secret
-/// (`writeOnly`, `format: password`), in whichever branch, is not in it.
+/// Returns a short preview of the value at `place` of a call's arguments. Values that the schema marks as secret
+/// (`writeOnly`, `format: password`) in any branch are redacted.
 pub(crate) fn shown(value: &Value, place: &Pointer, schema: &Schema, preview: &Preview) -> String {
     let outline = &schema.outline;
     if !outline.has_secrets() {
@@ -32,7 +32,7 @@ pub(crate) fn shown(value: &Value, place: &Pointer, schema: &Schema, preview: &P
     }
 }
 
-/// The arguments without what the schema calls secret.
+/// Returns the arguments with the secret values redacted.
 pub(super) fn hidden<'v>(value: &'v Value, outline: &SchemaOutline) -> Cow<'v, Value> {
     if !outline.has_secrets() {
         return Cow::Borrowed(value);
@@ -40,14 +40,14 @@ pub(super) fn hidden<'v>(value: &'v Value, outline: &SchemaOutline) -> Cow<'v, V
     without_secrets(outline, &outline.all_in_place(&[SchemaOutline::ROOT]), value)
 }
 
-/// Everything that could apply at a place, whichever branch is meant.
+/// Returns all subschemas that could apply at a place, in any branch.
 pub(super) fn applying(outline: &SchemaOutline, place: &Pointer) -> Vec<NodeId> {
     let root = outline.all_in_place(&[SchemaOutline::ROOT]);
     place.tokens().fold(root, |nodes, token| step(outline, &nodes, &token))
 }
 
-/// What applies to a member or an element, whichever branch is meant. Both are followed, as only the
-/// value could tell an index from a name of digits.
+/// Returns the subschemas that apply to a member or an element, in any branch. It follows both, because without the
+/// value a token of digits could be an index or a name.
 fn step(outline: &SchemaOutline, nodes: &[NodeId], token: &str) -> Vec<NodeId> {
     let mut below = Vec::new();
     let mut named = false;
@@ -58,7 +58,7 @@ fn step(outline: &SchemaOutline, nodes: &[NodeId], token: &str) -> Vec<NodeId> {
         }
     }
     if !named && outline.has_secrets() {
-        // A name that nothing knows, beside one that is secret, may be a slip of the pen for it.
+        // An unknown name next to a secret field may be a misspelling of that field, so its value counts as secret.
         let beside = nodes.iter().flat_map(|id| outline.names(*id)).map(|(_, child)| child);
         below.extend(beside.filter(|child| is_secret(outline, &outline.all_in_place(&[*child]))));
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Number, Value};
 
-/// A set of JSON types. `number` holds `integer`.
+/// A set of JSON types. `number` includes `integer`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Types(u8);
 
@@ -29,7 +29,7 @@ impl Types {
     pub(crate) const NULL: Self = Self(64);
     const CONTAINERS: Self = Self(16 | 32);
 
-    /// What a `type` keyword allows: one name, or a list of them.
+    /// Returns the types that a `type` keyword allows: one name, or a list of names.
     pub(crate) fn of_keyword(keyword: &Value) -> Self {
         match keyword {
             Value::String(name) => Self::named(name),
@@ -45,7 +45,7 @@ impl Types {
         Self(NAMES.iter().find(|(known, _)| *known == name).map_or(0, |(_, bits)| *bits))
     }
 
-    /// The one type of a value. As in JSON Schema, `1.0` is an integer.
+    /// Returns the type of a value. As in JSON Schema, `1.0` is an integer.
     pub(crate) fn of(value: &Value) -> Self {
         Self(match value {
             Value::String(_) => 1,
@@ -70,12 +70,12 @@ impl Types {
         self.0 == 0
     }
 
-    /// Whether only arrays and objects are in the set, or none of them.
+    /// True if the set contains only arrays and objects, or is empty.
     pub(crate) fn is_all_containers(self) -> bool {
         self.0 & !Self::CONTAINERS.0 == 0
     }
 
-    /// The type's name, for a value's own type.
+    /// Returns the name of a value's type.
     pub(crate) fn name_of(value: &Value) -> &'static str {
         match value {
             Value::String(_) => "string",
@@ -90,7 +90,7 @@ impl Types {
 }
 
 impl Types {
-    /// The names, `integer` only where `number` is not among them.
+    /// Returns the names of the types. `integer` is left out if `number` is in the set.
     pub(crate) fn names(self) -> Vec<&'static str> {
         let whole = |bits: u8| self.0 & bits == bits;
         NAMES
@@ -101,7 +101,7 @@ impl Types {
     }
 }
 
-/// The names, joined as in speech: "string, integer or null".
+/// Writes the names joined as in a sentence: "string, integer or null".
 impl fmt::Display for Types {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.names();

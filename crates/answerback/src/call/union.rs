@@ -1,10 +1,10 @@
-//! Which branch of a union a value is nearest to.
+//! Finds the branch of a union that is nearest to a value.
 //!
-//! The measure is surprise: had the caller meant this branch, how unlikely would this value be? What a
-//! branch foresees costs little, and the less the more exactly it foresees it (a `const` that fits says
-//! more than a `string` that fits); what it does not foresee costs the mistake plus all that it leaves
-//! unexplained. So a name that only one branch knows weighs by itself, a tag weighs more than a missing
-//! member, and a whole object in the place of a string weighs more than a number there.
+//! The measure is surprise: how unlikely is this value if the caller meant this branch? A value that the branch
+//! expects costs little. The more exact the expectation, the less it costs: a matching `const` says more than a
+//! matching `string`. An unexpected value costs the mistake plus its whole unexplained content. So a name that only
+//! one branch knows counts on its own. A tag counts more than a missing member. A whole object in place of a string
+//! counts more than a number there.
 
 use std::collections::HashMap;
 
@@ -15,34 +15,37 @@ use super::outline::{NodeId, SchemaOutline};
 use super::types::Types;
 use crate::json::push_token;
 
-/// Surprise in bits, roughly: a mistake, whatever it is.
+/// The cost of any mistake, roughly in bits of surprise.
 const MISTAKE: u32 = 10;
-/// A rule such as `pattern` or `maximum` broken: the value is of the right kind, so half a mistake.
+/// The cost of a broken rule such as `pattern` or `maximum`. The type is right, so it is about half a mistake.
 const RULE_BROKEN: u32 = 6;
-/// A member that nothing names, where that is allowed.
+/// The cost of a member that no subschema names, if such members are allowed.
 const UNNAMED: u32 = 5;
-/// A scalar where a container belongs, or the other way round; anything where only null belongs.
+/// The extra cost of a scalar in place of a container, or the reverse, and of any value where only null is allowed.
 const OTHER_WORLD: u32 = 4;
-/// A value that could be listed and is not: not a slip, it was chosen, for another branch.
+/// The extra cost of a value outside an `enum` or `const` that has the type of a listed value. It is hardly a slip:
+/// the caller chose it for another branch.
 const OTHER_TAG: u32 = 8;
-/// A scalar whose type, at least, was foreseen; and one of which nothing was said.
+/// The cost of a scalar whose type the schema names.
 const TYPED: u32 = 2;
+/// The cost of a scalar about which the schema states nothing.
 const UNTYPED: u32 = 3;
 
-/// A member that was foreseen and is not there. It only decides between equals.
+/// The cost of a declared member that is absent. It only breaks ties.
 const ABSENT: u32 = 8;
 
-/// How many subschemas are tried on values before judging stops: a bound for hostile schemas.
+/// The number of times that a subschema is tried on a value before the search stops. It bounds the work for hostile
+/// schemas.
 const FUEL: u32 = 50_000;
 
-/// How well a value fits.
+/// A measure of how well a value fits. A smaller one is better.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Fit {
-    /// How surprising the value is.
+    /// The surprise of the value, in bits.
     pub(super) surprise: u32,
-    /// How many rules it breaks.
+    /// The number of rules that the value breaks.
     pub(super) broken: u32,
-    /// How much was foreseen and is not there. It only decides between equals.
+    /// The cost of declared members that are absent. It only breaks ties.
     absent: u32,
 }
 
@@ -63,15 +66,15 @@ impl Fit {
     }
 }
 
-/// Judges how well values fit subschemas.
+/// Computes how well values fit subschemas.
 pub(super) struct Judge<'a> {
     outline: &'a SchemaOutline,
-    /// Rules only the validator judges: how many of a subschema a place breaks.
+    /// The number of rules of a subschema that a place breaks, for rules that only the validator checks.
     broken: HashMap<(NodeId, String), u32>,
     fuel: u32,
 }
 
-/// The subschemas that apply to one value, with the unions still to be decided.
+/// The subschemas that apply to one value, with the unions whose branch is not chosen yet.
 struct Applied {
     nodes: Vec<NodeId>,
     unions: Vec<(NodeId, usize)>,
@@ -82,7 +85,7 @@ impl<'a> Judge<'a> {
         Self { outline, broken: HashMap::new(), fuel: FUEL }
     }
 
-    /// Takes note of what the validator found in branches, at any depth of unions.
+    /// Records the validator's findings about branches, at any depth of unions.
     pub(super) fn note(&mut self, findings: &[jsonschema::ValidationError<'static>]) {
         for finding in findings {
             match finding.kind() {
@@ -93,7 +96,7 @@ impl<'a> Judge<'a> {
                         self.note(branch);
                     }
                 }
-                // These the judge sees by itself.
+                // The judge detects these mistakes itself.
                 ValidationErrorKind::Type { .. }
                 | ValidationErrorKind::Enum { .. }
                 | ValidationErrorKind::Constant { .. }
@@ -109,8 +112,8 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The index of the branch that the value at `place` of `arguments` is nearest to, of the union
-    /// `keyword` of `owner`.
+    /// Returns the index of the branch that is nearest to the value at `place` of `arguments`, in the union `keyword`
+    /// of `owner`.
     pub(super) fn nearest(
         &mut self,
         owner: NodeId,
@@ -128,7 +131,7 @@ impl<'a> Judge<'a> {
             .branches
             .iter()
             .map(|branch| {
-                // What stands beside the union applies to every branch, and its names are known in all.
+                // The keywords next to the union apply to every branch, so their names are known in all branches.
                 let mut applied = Applied { nodes: Vec::new(), unions: Vec::new() };
                 self.apply(owner, value, &mut applied);
                 applied.unions.retain(|pending| *pending != (owner, which));
@@ -136,16 +139,17 @@ impl<'a> Judge<'a> {
                 self.decide(applied, value, &mut written)
             })
             .collect();
-        // Of equals the one whose tag is echoed in the value, then the first: authors list the usual
-        // form first.
+        // Among equal branches, the one wins whose tag appears in the value. Otherwise the first wins, because
+        // authors list the usual form first.
         let echoes: Vec<bool> =
             union.branches.iter().map(|branch| self.echoes(*branch, value)).collect();
-        // A branch of null alone is how schemas write "or nothing". Nobody who sends something means it.
+        // Schemas write "or nothing" as a branch that accepts only null. A caller that sends any other value does not
+        // mean it.
         let is_nothing: Vec<bool> =
             union.branches.iter().map(|branch| self.is_null_alone(*branch)).collect();
         let skips = !value.is_null() && is_nothing.iter().any(|is_nothing| !is_nothing);
-        // A value of a type that some branch takes was not meant for one that takes another, however much
-        // is wrong inside it.
+        // If some branch accepts the type of the value, the caller did not mean a branch for another type, however
+        // many mistakes are inside.
         let takes_type: Vec<bool> =
             union.branches.iter().map(|branch| self.takes_type(*branch, value)).collect();
         let is_taken = takes_type.iter().any(|takes| *takes);
@@ -157,7 +161,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// Whether the type of a value is one that a branch takes.
+    /// True if a branch accepts the type of a value.
     fn takes_type(&self, branch: NodeId, value: &Value) -> bool {
         self.outline.always_in_place(branch).into_iter().all(|id| {
             let types = self.outline.node(id).types;
@@ -165,7 +169,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// Whether a branch takes nothing but null.
+    /// True if a branch accepts only null.
     fn is_null_alone(&self, branch: NodeId) -> bool {
         self.outline.always_in_place(branch).into_iter().any(|id| {
             let node = self.outline.node(id);
@@ -173,8 +177,8 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// Whether a tag of a branch stands in some text of the value: `{"kind": 7, "name": "port-1"}` looks
-    /// like the branch whose `kind` is "Port".
+    /// True if a tag of a branch appears in some text of the value. For example, `{"kind": 7, "name": "port-1"}`
+    /// looks like the branch whose `kind` is "Port".
     fn echoes(&self, branch: NodeId, value: &Value) -> bool {
         const SHORTEST: usize = 3;
         let Value::Object(members) = value else { return false };
@@ -197,7 +201,7 @@ impl<'a> Judge<'a> {
         tags.any(|tag| texts.iter().any(|text| text.contains(&tag) || tag.contains(text)))
     }
 
-    /// How well a value fits some subschemas together.
+    /// Computes how well a value fits several subschemas together.
     pub(super) fn fit(&mut self, nodes: &[NodeId], value: &Value, place: &mut String) -> Fit {
         let mut applied = Applied { nodes: Vec::new(), unions: Vec::new() };
         for id in nodes {
@@ -206,7 +210,7 @@ impl<'a> Judge<'a> {
         self.decide(applied, value, place)
     }
 
-    /// Adds a subschema and all that it applies in place. Unions are left open.
+    /// Adds a subschema and all that it applies to the same value. Unions are left undecided.
     fn apply(&mut self, id: NodeId, value: &Value, applied: &mut Applied) {
         if self.fuel == 0 || applied.nodes.contains(&id) {
             return;
@@ -233,7 +237,7 @@ impl<'a> Judge<'a> {
         applied.unions.extend((0..node.unions.len()).map(|which| (id, which)));
     }
 
-    /// Decides the open unions one after the other, each for the branch that fits best beside the rest.
+    /// Decides the pending unions one after the other, each for the branch that fits best together with the rest.
     fn decide(&mut self, mut applied: Applied, value: &Value, place: &mut String) -> Fit {
         let outline = self.outline;
         let unions = std::mem::take(&mut applied.unions);
@@ -270,7 +274,7 @@ impl<'a> Judge<'a> {
         self.decide(applied, value, place)
     }
 
-    /// How well a value fits subschemas that all apply, without unions.
+    /// Computes how well a value fits subschemas that all apply, without unions.
     fn together(&mut self, nodes: &[NodeId], value: &Value, place: &mut String) -> Fit {
         let mut fit = Fit::default();
         if self.fuel == 0 {
@@ -319,7 +323,7 @@ impl<'a> Judge<'a> {
             _ => {
                 let nodes = || nodes.iter().map(|id| self.outline.node(*id));
                 let bits = if nodes().any(|node| !node.types.is_empty()) { TYPED } else { UNTYPED };
-                // A rule that is kept foresaw the value a little.
+                // A rule that the value follows makes the value a little less surprising.
                 fit.expect(bits - u32::from(nodes().any(|node| node.constrained)));
             }
         }
@@ -349,14 +353,14 @@ impl<'a> Judge<'a> {
                 let mut member = self.fit(&children, value, place);
                 place.truncate(length);
                 if !named && member.broken > 0 {
-                    // As in a list: the values of a map share one mistake.
+                    // As in an array, the values of a map share one mistake.
                     if has_repeated {
                         member.surprise = member.surprise.min(unexplained(value));
                     }
                     has_repeated = true;
                 }
                 fit.add(member);
-                // What is required is foreseen for certain, what is named only perhaps.
+                // A required member is certainly expected; an optional one only perhaps.
                 let required = nodes.iter().any(|id| outline.node(*id).required.contains(name));
                 fit.expect(u32::from(!required) + u32::from(!named));
             } else if forbidden {
@@ -391,8 +395,8 @@ impl<'a> Judge<'a> {
             let mut element = self.fit(&children, value, place);
             place.truncate(length);
             if fit.broken > 0 && element.broken > 0 {
-                // The same mistake again is no new surprise: a list does not get less like a list with
-                // every item.
+                // A repeated mistake is no new surprise: every further bad item does not make the value less like an
+                // array.
                 element.surprise = element.surprise.min(unexplained(value));
             }
             fit.add(element);
@@ -401,7 +405,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// The surprise of a value that nothing foresees: of all that is in it.
+/// Returns the cost of an unexpected value, including its whole content.
 fn unexplained(value: &Value) -> u32 {
     match value {
         Value::Null => 2,
@@ -417,13 +421,13 @@ fn unexplained(value: &Value) -> u32 {
     }
 }
 
-/// Half a thousand ways to be right are more often meant than one: what a choice among values weighs
-/// when none of them was hit, in bits.
+/// Returns the discount, in bits, for a value that is not in a list of permitted values. A branch that permits many
+/// values is more likely to be the intended one.
 fn choice(values: &[Value]) -> u32 {
     values.len().max(1).ilog2().min(ABSENT / 2)
 }
 
-/// A text in lower case, letters only.
+/// Returns the letters of a text in lowercase.
 fn letters(text: &str) -> String {
     text.chars()
         .filter(|character| character.is_alphabetic())
@@ -432,7 +436,7 @@ fn letters(text: &str) -> String {
         .collect()
 }
 
-/// How far a type lies from those allowed, beyond being wrong.
+/// Returns the extra cost of a value whose type is not allowed.
 fn distance(allowed: Types, own: Types) -> u32 {
     let null_alone = allowed == Types::NULL;
     let worlds_apart = own != Types::NULL && allowed.is_all_containers() != own.is_all_containers();
@@ -446,7 +450,7 @@ mod tests {
     use super::*;
     use crate::call::{Schema, check};
 
-    /// The branch that the findings of a union at the root lie in.
+    /// Returns the branch of the union at the root that contains the findings.
     fn branch(branches: &Value, value: &Value) -> String {
         let schema = Schema::compile(json!({"anyOf": branches})).unwrap();
         let findings = check(&schema, value, ()).unwrap();

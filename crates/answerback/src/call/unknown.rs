@@ -1,6 +1,6 @@
-//! Fields that nothing in the schema names, where the schema itself does not mind them.
+//! Finds fields that the schema does not name but does not forbid either.
 //!
-//! Most tools leave their objects open, so a misspelt optional field passes every validator in silence.
+//! Most tools allow additional fields, so validators silently accept a misspelled optional field.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -13,28 +13,28 @@ use crate::json::{Place, Pointer};
 
 /// An unknown field.
 pub(super) struct Unknown<'v> {
-    /// The field.
+    /// The place of the field.
     pub(super) place: Pointer,
     pub(super) name: &'v str,
     pub(super) value: &'v Value,
-    /// The evaluation path of the `properties` that do not name it.
+    /// The evaluation path of the `properties` keyword that does not name the field.
     pub(super) schema_path: Pointer,
-    /// The subschemas whose names the object could use.
+    /// The subschemas that apply to the object and list the names it may use.
     pub(super) nodes: Rc<[NodeId]>,
 }
 
-/// Which branches of a union lend their names.
+/// The branches of a union whose names count as known.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Branches {
-    /// Those the value fits, or else the one it fits best.
+    /// The branches that the value fits, or else the one that it fits best.
     Fitting,
-    /// None, and nothing is said of an object that has branches: the call is invalid, and which branch
-    /// was meant is told by other findings.
+    /// No branch. Unknown fields of an object with branches are not reported: the call is invalid, and other findings
+    /// name the intended branch.
     None,
 }
 
-/// Every unknown field of a call. An object whose schema says what becomes of other fields
-/// (`additionalProperties`, `unevaluatedProperties`), or that names none at all, has no unknown ones.
+/// Finds the unknown fields of a call, up to `most`. An object has none if its schema rules on other fields
+/// (`additionalProperties`, `unevaluatedProperties`), or names no fields at all.
 pub(super) fn unknown<'v>(
     outline: &SchemaOutline,
     arguments: &'v Value,
@@ -49,7 +49,7 @@ pub(super) fn unknown<'v>(
     search.found
 }
 
-/// A subschema with the way that led to it.
+/// A subschema, with the step that led to it.
 struct SchemaStep {
     from: Option<usize>,
     node: NodeId,
@@ -72,7 +72,8 @@ impl<'v> UnknownSearch<'_, 'v> {
     }
 
     fn walk(&mut self, start: Vec<usize>, value: &'v Value, place: &Place<'_>) {
-        // What is forgotten here is not needed above: paths are written out when something is found.
+        // The steps below this value are dropped at the end. No caller needs them, because a finding contains its
+        // path as text.
         let mark = self.steps.len();
         match value {
             Value::Object(members) => {
@@ -114,7 +115,7 @@ impl<'v> UnknownSearch<'_, 'v> {
                 let mut children = Vec::new();
                 let node = self.steps[*from].node;
                 named |= outline.member(node, name, |child| children.push(child));
-                // Whoever asks for a name cannot call it unknown.
+                // A name that a subschema requires is not unknown.
                 named |= outline.may_require(node, name);
                 if is_container(value) {
                     for child in children {
@@ -123,7 +124,7 @@ impl<'v> UnknownSearch<'_, 'v> {
                 }
             }
             if minds && !named && self.found.len() < self.most {
-                // The fields of one object share the list of what applies to it.
+                // All unknown fields of one object share the list of subschemas that apply to it.
                 let owner = owner.get_or_insert_with(|| self.owner(applied));
                 let (schema_path, nodes) = (owner.0.clone(), Rc::clone(&owner.1));
                 let place = place.key(name).pointer();
@@ -135,7 +136,8 @@ impl<'v> UnknownSearch<'_, 'v> {
         }
     }
 
-    /// The evaluation path of the names that an object knows, and all that applies to it.
+    /// Returns the evaluation path of the `properties` keyword that applies to an object, and all subschemas that
+    /// apply to it.
     fn owner(&self, applied: &[usize]) -> (Pointer, Rc<[NodeId]>) {
         let names = |step: &&usize| self.outline.node(self.steps[**step].node).names_members;
         let schema_path = match applied.iter().find(names) {
@@ -147,7 +149,7 @@ impl<'v> UnknownSearch<'_, 'v> {
         (schema_path, applied.iter().map(|step| self.steps[*step].node).collect())
     }
 
-    /// The evaluation path of a step.
+    /// Returns the evaluation path of a step.
     fn path(&self, step: usize) -> String {
         let mut chain = vec![step];
         while let Some(from) = self.steps[chain[chain.len() - 1]].from {
@@ -168,8 +170,8 @@ impl<'v> UnknownSearch<'_, 'v> {
         path
     }
 
-    /// Everything that applies to a value in place. Of a union: the branches that it fits, or else the
-    /// one it fits best.
+    /// Collects the subschemas that apply to a value itself. Of a union, it takes the branches that the value fits,
+    /// or else the one that it fits best.
     fn applied(&mut self, start: Vec<usize>, value: &Value) -> Vec<usize> {
         let outline = self.outline;
         let mut known: HashSet<NodeId> = start.iter().map(|step| self.steps[*step].node).collect();

@@ -1,12 +1,12 @@
-//! The usable part of a schema that the validator rejects.
+//! Extracts the usable part of a schema that the validator rejects.
 //!
-//! The validator takes a schema as a whole or not at all, so one keyword that it cannot use would leave a
-//! call without any check. Here such keywords are dropped one by one, and the rest is checked. A spelling of
-//! an older draft is read where only that draft can be meant. Each change is reported for the tool's author.
+//! The validator accepts a schema as a whole or not at all. A single unusable keyword would leave a call without any
+//! check. So this module drops such keywords one by one, and the rest is checked. It also converts spellings of older
+//! drafts where no other draft can be meant. It reports each change to the tool's author.
 //!
-//! A schema with a dropped keyword accepts more than its author meant. Under `not`, `if`, `oneOf`,
-//! `maxContains` and the `unevaluated…` keywords that would reject calls that are right, so those are
-//! dropped or loosened along with it.
+//! A schema with a dropped keyword accepts more than its author meant. Under `not`, `if`, `oneOf`, `maxContains` and
+//! the `unevaluated…` keywords, accepting more would reject valid calls. So those keywords are dropped or loosened,
+//! too.
 
 use serde_json::{Map, Value};
 
@@ -14,13 +14,13 @@ use super::keywords::{self, Keyword};
 use crate::finding::shown_text;
 use crate::json::{Pointer, push_token};
 
-/// A keyword of a tool's schema that is not checked as it is written. It is for the tool's author to fix.
+/// A keyword of a tool's schema that is not checked as written. The tool's author should fix it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct SchemaProblem {
-    /// Where the keyword stands in the schema.
+    /// The place of the keyword in the schema.
     pub place: Pointer,
-    /// What is wrong with it, and what was done about it.
+    /// The mistake, and the way in which it was handled.
     pub what: String,
 }
 
@@ -30,24 +30,24 @@ impl std::fmt::Display for SchemaProblem {
     }
 }
 
-/// The most problems that are listed; the rest of the schema's keywords are dropped all the same.
+/// The maximum number of reported problems. Further unusable keywords are dropped without a report.
 const MOST_PROBLEMS: usize = 100;
 
-/// What decides whether a keyword can be used.
+/// The checks that decide if a keyword is usable.
 pub(super) struct Tests<'t> {
-    /// Whether a pattern compiles within the limits.
+    /// Returns true if a pattern compiles within the limits.
     pub(super) pattern: &'t dyn Fn(&str) -> bool,
-    /// Whether a reference leads to a schema.
+    /// Returns true if a reference has an existing target.
     pub(super) reference: &'t dyn Fn(&str) -> bool,
-    /// Whether the validator knows this `$schema`.
+    /// Returns true if the validator knows this `$schema`.
     pub(super) dialect: &'t dyn Fn(&str) -> bool,
-    /// Whether this is draft 4 by its own `$schema`.
+    /// True if the schema's `$schema` names draft 4.
     pub(super) is_draft4: bool,
-    /// Whether `items` may be a list.
+    /// True if the draft permits a list of schemas in `items`.
     pub(super) has_item_lists: bool,
 }
 
-/// The usable part of a schema, and what was changed; nothing, where no keyword of it can be used.
+/// Returns the usable part of a schema and the changes, or `None` if no keyword is usable.
 pub(super) fn usable(source: &Value, tests: &Tests<'_>) -> Option<(Value, Vec<SchemaProblem>)> {
     let mut schema = source.clone();
     let mut salvage = Salvage { tests, problems: Vec::new(), dropped: Vec::new() };
@@ -64,7 +64,7 @@ pub(super) fn usable(source: &Value, tests: &Tests<'_>) -> Option<(Value, Vec<Sc
     Some((schema, salvage.problems))
 }
 
-/// Whether a schema has a keyword that can reject a value, or names what it describes.
+/// True if a schema has a keyword that can reject a value or that describes values.
 pub(crate) fn has_check(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => members.keys().any(|name| {
@@ -77,7 +77,8 @@ pub(crate) fn has_check(schema: &Value) -> bool {
     }
 }
 
-/// Removes the keyword at a place where the validator found a fault that nothing above foresees.
+/// Removes the keyword at a place where the validator still reports an error after [`usable`]. Returns the problem to
+/// report.
 pub(super) fn without(schema: &mut Value, place: &str) -> Option<SchemaProblem> {
     let mut end = place.len();
     while end > 0 {
@@ -98,18 +99,18 @@ pub(super) fn without(schema: &mut Value, place: &str) -> Option<SchemaProblem> 
 struct Salvage<'t> {
     tests: &'t Tests<'t>,
     problems: Vec<SchemaProblem>,
-    /// The places of keywords that are no longer checked.
+    /// The places of keywords that are no longer fully checked.
     dropped: Vec<String>,
 }
 
-/// What becomes of one keyword.
+/// The way in which one keyword is handled.
 enum Verdict {
     Fine,
-    /// It is an annotation, so nothing is lost.
+    /// The keyword is removed. It checks nothing, so no check is lost.
     Remove(&'static str),
-    /// It is not checked.
+    /// The keyword is dropped together with its check.
     Drop(&'static str),
-    /// A part of it is not checked.
+    /// A part of the keyword's value is dropped.
     Shorten(&'static str),
 }
 
@@ -132,7 +133,7 @@ impl Salvage<'_> {
         }
     }
 
-    /// Drops what cannot be used from a schema. Returns whether it calls itself required, as draft 3 does.
+    /// Drops the unusable keywords of a schema. Returns true if the schema marks itself as required, as draft 3 does.
     fn schema(&mut self, schema: &mut Value, place: &mut String, is_property: bool) -> bool {
         let Value::Object(members) = schema else { return false };
         let calls_itself_required = self.older_spellings(members, place, is_property);
@@ -190,7 +191,7 @@ impl Salvage<'_> {
         calls_itself_required
     }
 
-    /// Drops the keywords that rule what a dropped keyword left over.
+    /// Drops the keywords whose meaning depends on a dropped keyword, such as `additionalProperties` on `properties`.
     fn drop_rest(&mut self, schema: &mut Map<String, Value>, place: &str, keyword: &str) {
         let what = "is not checked, because the keyword beside it that it completes cannot be used";
         match keyword {
@@ -220,7 +221,8 @@ impl Salvage<'_> {
         }
     }
 
-    /// Rewrites the spellings of older drafts that fit no other draft.
+    /// Rewrites the spellings of older drafts that no other draft permits. Returns true if the schema marks itself as
+    /// required, as draft 3 does.
     fn older_spellings(
         &mut self,
         schema: &mut Map<String, Value>,
@@ -367,7 +369,8 @@ impl Salvage<'_> {
         if is_fine { Verdict::Fine } else { Verdict::Drop(WRONG_KIND) }
     }
 
-    /// Looks at the schemas in a keyword. Returns the names of properties that call themselves required.
+    /// Drops the unusable keywords of the schemas inside a keyword. Returns the names of properties that mark
+    /// themselves as required.
     fn below(
         &mut self,
         keyword: Keyword,
@@ -419,7 +422,7 @@ impl Salvage<'_> {
                     if !is_schema(schema) {
                         let what = "is not a schema, so it is not checked";
                         if keyword == Keyword::SchemasByName || keyword == Keyword::Definitions {
-                            // The name stays known.
+                            // The property keeps its name, so that it is not reported as unknown.
                             self.report(place, &member, what);
                             push_token(place, &member);
                             self.dropped.push(place.clone());
@@ -452,8 +455,7 @@ impl Salvage<'_> {
         });
     }
 
-    /// Drops or loosens the keywords under which a schema that accepts too much would reject a call that
-    /// is right.
+    /// Drops or loosens the keywords that would reject valid calls if one of their subschemas accepts too much.
     fn loosen(&mut self, schema: &mut Value, place: &mut String) {
         let what = "is not checked, because a part of it cannot be used";
         each_schema(schema, place, &mut |members, place| {
@@ -554,7 +556,7 @@ fn require(schema: &mut Map<String, Value>, names: Vec<String>) {
     }
 }
 
-/// Keeps the names of a list of names that has other things in it, or has a name twice.
+/// Removes everything from a list of names that is not a name or repeats one.
 fn names(value: &mut Value) -> Verdict {
     let Value::Array(names) = value else {
         return Verdict::Drop("is not a list of names, so it is not checked");
@@ -587,7 +589,7 @@ fn is_type(value: &Value) -> bool {
     match value {
         Value::Array(names) => {
             let is_new = |(index, name): (usize, &Value)| !names[..index].contains(name);
-            // Seven names cannot be more without a repetition.
+            // JSON Schema has seven types, so a longer list must contain a repetition.
             (1..=7).contains(&names.len())
                 && names.iter().all(is_name)
                 && names.iter().enumerate().all(is_new)
@@ -596,7 +598,7 @@ fn is_type(value: &Value) -> bool {
     }
 }
 
-/// Whether a schema refers to another one, which may have lost a keyword.
+/// True if a schema contains a reference, whose target may have lost a keyword.
 fn refers(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => members

@@ -1,4 +1,4 @@
-//! A rule broken, in words: the code it falls under and the sentence a model reads.
+//! Maps a broken rule to its code, and to the sentence that the model reads.
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::types::JsonType;
@@ -10,7 +10,7 @@ use super::patterns::LONG_TEXT;
 use super::types::Types;
 use crate::finding::{Preview, Rule, TRUNCATED, preview, val};
 
-/// The code of a broken rule. What the contract's table does not name is a constraint.
+/// Returns the code of a broken rule. A rule that the contract's table does not name counts as a constraint.
 pub(super) fn rule(kind: &ValidationErrorKind) -> &'static Rule {
     use ValidationErrorKind as Kind;
     match kind {
@@ -30,7 +30,7 @@ pub(super) fn rule(kind: &ValidationErrorKind) -> &'static Rule {
     }
 }
 
-/// The sentence for a text whose pattern was not matched, because it, or another text of the call, is too
+/// Returns the sentence for a text whose pattern was not matched. Either this text or another text of the call is too
 /// long for the backtracking engine.
 pub(super) fn not_matched(is_long: bool) -> String {
     if is_long {
@@ -42,7 +42,7 @@ pub(super) fn not_matched(is_long: bool) -> String {
     }
 }
 
-/// The sentence for a broken rule. `shown` is the value as it may be shown.
+/// Returns the sentence for a broken rule. `shown` is the value with secrets redacted.
 pub(super) fn message(kind: &ValidationErrorKind, value: &Value, shown: &str) -> String {
     use ValidationErrorKind as Kind;
     match kind {
@@ -90,7 +90,7 @@ pub(super) fn message(kind: &ValidationErrorKind, value: &Value, shown: &str) ->
             format!("Invalid enum value {}", quoted(shown))
         }
         Kind::Format { format } => {
-            // A value that is not shown is not described either.
+            // A redacted value must not be described either.
             let is_shown = shown.starts_with('"');
             let difference = value.as_str().filter(|_| is_shown);
             match difference.and_then(|value| formats::difference(format, value)) {
@@ -117,7 +117,7 @@ pub(super) fn message(kind: &ValidationErrorKind, value: &Value, shown: &str) ->
     }
 }
 
-/// The types a `type` rule names.
+/// Returns the types that a broken `type` rule allows.
 pub(super) fn types(kind: &TypeKind) -> Types {
     let of = |name: JsonType| Types::of_keyword(&Value::from(name.to_string()));
     match kind {
@@ -126,15 +126,16 @@ pub(super) fn types(kind: &TypeKind) -> Types {
     }
 }
 
-/// A name or a piece of schema text inside a sentence: one line, bounded, nothing in it acts.
+/// Formats a name or a piece of schema text for a sentence: on one line, of limited length, and without active
+/// control characters.
 pub(super) fn text(foreign: &str) -> String {
     let shown = Preview::new().show_text(foreign);
     let shown = shown.strip_prefix('"').unwrap_or(&shown);
     shown.strip_suffix('"').unwrap_or(shown).to_owned()
 }
 
-/// A shown value between single quotes. The double quotes of a string give way to them, and the mark of
-/// a value that was cut stays outside.
+/// Puts single quotes around a preview of a value. They replace the double quotes of a string. The mark of a
+/// truncated value stays outside.
 fn quoted(shown: &str) -> String {
     let (value, mark) = match shown.strip_suffix(TRUNCATED) {
         Some(value) => (value, TRUNCATED),
@@ -144,7 +145,7 @@ fn quoted(shown: &str) -> String {
     format!("'{}'{mark}", inner.unwrap_or(value))
 }
 
-/// The sentence for a value that a `not` forbids.
+/// Returns the sentence for a value that a `not` forbids.
 fn forbidden(rule: &Value, shown: &str) -> String {
     let rules = rule.as_object();
     if rules.is_some_and(|rules| rules.contains_key("enum") || rules.contains_key("const")) {
@@ -161,7 +162,7 @@ fn forbidden(rule: &Value, shown: &str) -> String {
     }
 }
 
-/// The sentence for an array that has too few or too many of the items that a `contains` counts.
+/// Returns the sentence for an array with too few or too many items of the kind that `contains` counts.
 pub(super) fn contained(keyword: &str) -> &'static str {
     match keyword {
         "minContains" => "Array has too few items of the kind it must contain",
@@ -182,7 +183,7 @@ fn length(value: &Value) -> usize {
 }
 
 fn repeated(value: &Value) -> String {
-    // Bounded: pairs are compared, and the sentence needs only the first.
+    // The search compares pairs, so it is limited to the first items. The sentence only needs the first pair.
     const LOOKED_AT: usize = 200;
     let elements = value.as_array().map_or(&[][..], Vec::as_slice);
     let elements = &elements[..elements.len().min(LOOKED_AT)];

@@ -1,31 +1,31 @@
-//! `console`: what people are shown beside the record, how long live events are kept, and whom a decision is told.
+//! Reads `console`: the served files, the limits on live events, and the webhook for decisions.
 
 use serde_json::{Map, Value};
 
 use super::Reading;
 use super::setting::{Kind, PATH, Setting, URL, mapping};
 
-/// What the console needs to be told. Relative paths belong to the file's folder.
+/// The settings of the console. Relative paths start at the folder of the configuration file.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ConsoleConfig {
-    /// The folder below which files that replies refer to are served.
+    /// The folder from which the files that replies refer to are served.
     pub files: Option<String>,
-    /// Where decisions are posted to.
+    /// The URL to which decisions are posted.
     pub webhook: Option<String>,
-    /// How long live events are kept, and how many may follow them.
+    /// The limits on live events and their readers.
     pub events: EventsConfig,
 }
 
-/// How long live events are kept (what is beyond either goes), and how many may follow them.
+/// The limits on live events and their readers. An event beyond either of the first two limits is deleted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct EventsConfig {
-    /// For how many days.
+    /// The number of days for which an event is stored.
     pub keep_days: u32,
-    /// How many.
+    /// The largest number of stored events.
     pub keep_count: u32,
-    /// How many streams of them one token may have open.
+    /// The largest number of event streams that one token may have open.
     pub readers: u32,
 }
 
@@ -47,7 +47,7 @@ static EVENTS: [Setting<EventsConfig>; 1] = [Setting {
     },
 }];
 
-/// What stands below `console.events.keep`.
+/// The settings under `console.events.keep`.
 static KEEP: [Setting<EventsConfig>; 2] = [
     Setting {
         group: None,
@@ -119,7 +119,7 @@ impl EventsConfig {
     }
 }
 
-/// The JSON Schema of `console`.
+/// Returns the JSON Schema of `console`.
 pub(super) fn schema() -> Value {
     let mut events = properties(&EVENTS);
     events.insert("keep".to_owned(), mapping(properties(&KEEP)));

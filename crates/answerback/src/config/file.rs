@@ -1,4 +1,4 @@
-//! The whole file: what a found one may say, and what only one that is trusted.
+//! Reads the whole configuration file. Most keys only have an effect in a trusted file.
 
 use serde_json::{Value, json};
 
@@ -9,47 +9,47 @@ use super::{
 };
 use crate::message::Formatters;
 
-/// How far a file is believed.
+/// The trust in a configuration file.
 ///
-/// A file that was only found, in a folder that somebody cloned, must not name commands, places or keys.
+/// A file that was only found, for example in a cloned repository, must not name commands, paths or keys.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "it is believed or it is not")]
+#[expect(clippy::exhaustive_enums, reason = "a file is either trusted or not")]
 pub enum Trust {
-    /// It was found: only `tools.validation` is read.
+    /// The file was found. Only `tools.validation` is read.
     Found,
-    /// It was named, or its content is trusted: all of it is read.
+    /// The user named the file or trusts its content. All of it is read.
     Trusted,
 }
 
-/// A configuration file, read and judged.
+/// A configuration file, parsed and checked.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Config {
-    /// How calls are judged.
+    /// The settings for the check of calls.
     pub validation: ValidationConfig,
-    /// Where everything is kept.
+    /// The place of the store.
     pub store: Option<StoreConfig>,
-    /// How the record is kept.
+    /// The settings of the ledger.
     pub ledger: LedgerConfig,
-    /// What responses are verified against.
+    /// The manifest and the lock that responses are verified against, and the agent.
     pub governance: GovernanceConfig,
-    /// How the gateway behaves, as it stands in the file; the gateway reads it. Null where the file does not say.
+    /// The section `gateway` as written in the file, which the gateway parses. Null if it is missing.
     pub gateway: Value,
-    /// What the console shows.
+    /// The settings of the console.
     pub console: ConsoleConfig,
-    /// Keys of the file that were not read because it is not trusted.
+    /// The keys that were ignored because the file is not trusted.
     pub ignored: Vec<&'static str>,
-    /// Keys at the root of the file that belong to other programs, as far as we can tell. They are not read.
+    /// Keys at the root of the file that seem to belong to other programs. They are not read.
     pub foreign: Vec<String>,
 }
 
 impl Config {
-    /// Reads a parsed file. `file` is named in errors and warnings.
+    /// Reads a parsed file. Errors and warnings call it `file`.
     ///
     /// # Errors
     ///
-    /// When a value is of the wrong kind or out of its range, or a key of a trusted file is not known. Every such value
-    /// and key is named. What is ignored is not judged.
+    /// Returns an error if a value has the wrong type or is out of range, or if a trusted file has an unknown
+    /// key. The error names every such value and key. Ignored sections are not checked.
     ///
     /// ```
     /// use answerback::config::{Config, Trust};
@@ -113,19 +113,19 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// When the text is not YAML, or as [`Config::from_value`] says.
+    /// Returns an error if the text is not YAML, and in the cases of [`Config::from_value`].
     #[cfg(feature = "yaml")]
     pub fn from_yaml(file: &str, text: &str, trust: Trust) -> Result<Self, ConfigError> {
         Self::from_value(file, &super::parse(file, text)?, trust)
     }
 
-    /// Keys that mean nothing, each with what may have been meant.
+    /// Returns the unknown keys, each with the key that was probably meant.
     pub fn warnings(&self) -> &[ConfigWarning] {
         &self.validation.warnings
     }
 }
 
-/// The JSON Schema of a configuration file.
+/// Returns the JSON Schema of the configuration file.
 pub fn schema() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -191,7 +191,8 @@ mod tests {
         assert_eq!((&config.ledger, &config.store), (&LedgerConfig::default(), &None));
         assert!(config.validation.default.strict);
         assert_eq!((config.warnings().len(), &config.foreign[..]), (0, &["zzz".to_owned()][..]));
-        // A slip in it is a warning: it may be read by programs that know more keys.
+        // A misspelled key in a found file is a warning, because programs that know more keys may read the
+        // file too.
         let parsed = json!({"gatway": {}, "mcpServers": {}, "tools": {"validations": {}}});
         let config = Config::from_value("f.yml", &parsed, Trust::Found).unwrap();
         assert_eq!((config.warnings().len(), config.foreign.len()), (3, 0));
@@ -248,7 +249,7 @@ mod tests {
         assert!(read(&json!({"ledger": {"witness": {}}})).is_err());
     }
 
-    /// Whoever wrote it meant something, and something else must not be started instead.
+    /// The user meant something by an unknown key, so the program must not start with other settings instead.
     #[test]
     fn an_unknown_key_of_a_trusted_file_is_an_error() {
         let error = read(&json!({
@@ -265,7 +266,7 @@ mod tests {
         assert_eq!((config.foreign.len(), config.warnings().len()), (2, 0));
     }
 
-    /// What the reader refuses, the schema refuses: whoever edits the file with it sees the slip.
+    /// The schema rejects every key that the reader rejects, so that an editor can show the mistake.
     #[test]
     fn the_schema_knows_no_other_keys() {
         let validator = jsonschema::validator_for(&schema()).unwrap();
@@ -287,7 +288,7 @@ mod tests {
         }
     }
 
-    /// The schema and the reader accept and refuse alike.
+    /// The schema and the reader accept and reject the same files.
     #[test]
     fn the_schema_agrees_with_the_reader() {
         let validator = jsonschema::validator_for(&schema()).unwrap();

@@ -1,14 +1,15 @@
-//! `gateway`, as the JSON Schema has it. The gateway's own crate reads it, and a test there holds the two together.
+//! Defines the JSON Schema of `gateway`. The gateway's own crate reads the section, and a test there compares
+//! the two.
 
 use serde_json::{Value, json};
 
 use super::setting::{PATH, URL, words_in_a_file};
 use super::store::VARIABLE;
 
-/// The name of a server: it stands in a URL and before a tool's name.
+/// The pattern of a server's name, which is part of URLs and the prefix of tool names.
 const NAME: &str = "^[A-Za-z0-9_-]{1,64}$";
 
-/// The JSON Schema of `gateway`.
+/// Returns the JSON Schema of `gateway`.
 pub(super) fn schema() -> Value {
     let mut properties = modes();
     let more = json!({
@@ -112,7 +113,7 @@ pub(super) fn schema() -> Value {
 
 const MODES: &[&str] = &["off", "warn", "enforce"];
 
-/// What may be said of all tools and of a single one.
+/// Returns the settings that apply to all tools or to a single one.
 fn modes() -> serde_json::Map<String, Value> {
     let input =
         "How arguments are checked against the tool's input schema before the call is forwarded.";

@@ -1,17 +1,18 @@
-//! `governance`: what responses are verified against, and who speaks.
+//! Reads `governance`: the manifest and the lock that responses are verified against, and the agent that
+//! answers.
 
 use serde_json::{Map, Value, json};
 
 use super::Reading;
 use super::setting::{Kind, PATH, Setting, TextForm, mapping};
 
-/// The manifest and the lock in force. Relative paths belong to the file's folder.
+/// The manifest, the lock and the agent. Relative paths start at the folder of the configuration file.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct GovernanceConfig {
-    /// The file of the manifest.
+    /// The path of the manifest.
     pub manifest: Option<String>,
-    /// The file of the lock. It is there when the manifest is.
+    /// The path of the lock. It is required if the manifest is set.
     pub lock: Option<String>,
     /// The agent under whose identity responses are given.
     pub agent: Option<String>,
@@ -50,7 +51,8 @@ impl GovernanceConfig {
         for (name, value) in members {
             reading.take("governance", name, value, &SETTINGS, &[], &mut governance);
         }
-        // The one says who there is, the other under which prompt: neither vouches for anybody alone.
+        // The manifest lists the agents, and the lock fixes their prompts. Neither is enough without the
+        // other.
         for (given, missing) in [("manifest", "lock"), ("lock", "manifest")] {
             if members.contains_key(given) && !members.contains_key(missing) {
                 let wanted = format!("{}, since governance.{given} is given", PATH.expected);
@@ -61,7 +63,7 @@ impl GovernanceConfig {
     }
 }
 
-/// The JSON Schema of `governance`.
+/// Returns the JSON Schema of `governance`.
 pub(super) fn schema() -> Value {
     let properties: Map<String, Value> =
         SETTINGS.iter().map(|setting| (setting.name.to_owned(), setting.schema())).collect();

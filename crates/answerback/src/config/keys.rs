@@ -1,17 +1,17 @@
-//! Keys that are not known: whose they are, and which one was probably meant.
+//! Classifies unknown keys: the program that they belong to, and the key that was probably meant.
 
 use serde_json::Value;
 
 use super::TOP_KEYS;
 use crate::message::suggest::{self, Likeness};
 
-/// Where servers are listed.
+/// The key under which servers are listed.
 pub(super) const SERVERS: &str = "gateway.upstreams";
-/// Keys under which MCP clients list servers.
+/// The keys under which MCP clients list servers.
 const OF_CLIENTS: [&str; 5] =
     ["mcpServers", "mcp_servers", "servers", "mcp.servers", "context_servers"];
-/// Keys of ours that are written at the root by mistake. Only those that few other programs have: the file may be
-/// shared with them.
+/// Keys of ours that users write at the root by mistake, with their right places. Keys that many other
+/// programs use are left out, because the file may be shared with them.
 const BELOW: [(&str, &str); 8] = [
     ("upstreams", SERVERS),
     ("listen", "gateway.listen"),
@@ -26,20 +26,20 @@ const BELOW: [(&str, &str); 8] = [
 /// An unknown key at the root of a file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum RootKey {
-    /// It is close to one of ours.
+    /// The key resembles one of ours.
     Misspelled(&'static str),
-    /// It belongs to the configuration of an MCP client.
+    /// The key belongs to the configuration of an MCP client.
     OfClient,
-    /// It belongs to another program, as far as we can tell.
+    /// The key seems to belong to another program.
     Foreign,
 }
 
-/// Returns what an unknown key at the root of a file is.
+/// Classifies an unknown key at the root of a file.
 pub(super) fn of_root(key: &str) -> RootKey {
     if OF_CLIENTS.contains(&key) {
         return RootKey::OfClient;
     }
-    // A word in common is not close enough: `tool_versions` is another program's.
+    // A shared word is not close enough: `tool_versions` belongs to another program.
     if let Some(meant) = close(key, TOP_KEYS) {
         return RootKey::Misspelled(meant);
     }
@@ -53,7 +53,7 @@ pub(super) fn of_root(key: &str) -> RootKey {
     }
 }
 
-/// Returns the name that differs from `key` by its letters' case or a few letters only.
+/// Returns the name that differs from `key` only by letter case or a few letters.
 fn close(key: &str, names: impl IntoIterator<Item = &'static str>) -> Option<&'static str> {
     let names: Vec<&'static str> = names.into_iter().collect();
     if let Some(name) = names.iter().find(|name| **name == key) {
@@ -64,8 +64,8 @@ fn close(key: &str, names: impl IntoIterator<Item = &'static str>) -> Option<&'s
     near.map(|near| near.candidate)
 }
 
-/// Finds the keys of a value that its JSON Schema does not know, each with its path and the key that was probably meant.
-/// Where the schema has alternatives, the keys of each are known.
+/// Finds the keys of a value that its JSON Schema does not define. Each comes with its path and the key that
+/// was probably meant. If the schema has alternatives, the keys of all of them are known.
 pub(super) fn unknown_to(
     schema: &Value,
     path: &str,
@@ -92,7 +92,7 @@ fn find_unknown(
         .filter(|it| it.is_object())
         .collect();
     if of_keys.is_empty() && others.is_empty() {
-        // A value of another kind is for its reader to name.
+        // The reader of the section reports a value of the wrong type.
         return;
     }
     for (name, value) in members {
@@ -110,7 +110,7 @@ fn find_unknown(
     }
 }
 
-/// A schema and those that it has as alternatives.
+/// Returns a schema and its `oneOf` alternatives.
 fn alternatives(schema: &Value) -> Vec<&Value> {
     let one_of = schema["oneOf"].as_array().into_iter().flatten();
     std::iter::once(schema).chain(one_of).collect()
@@ -178,7 +178,7 @@ mod tests {
     }
 
     proptest! {
-        /// One slip in one of our own keys at the root is never taken for another program's key.
+        /// A single typing error in a root key of ours never makes it another program's key.
         #[test]
         fn a_slip_is_not_foreign(name in 0..TOP_KEYS.len(), at in 0..100usize, kind in 0..3u8) {
             let mut letters: Vec<char> = TOP_KEYS[name].chars().collect();

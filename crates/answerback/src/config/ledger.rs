@@ -1,36 +1,37 @@
-//! `ledger`: how the record is kept.
+//! Reads `ledger`: the settings of the ledger.
 
 use serde_json::{Map, Value, json};
 
 use super::Reading;
 use super::setting::{Kind, PATH, Setting, TextForm, URL, mapping};
 
-/// What becomes of an answer that could not be recorded.
+/// The handling of a response that could not be recorded.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "it is delivered or it is not")]
+#[expect(clippy::exhaustive_enums, reason = "a response is either withheld or delivered")]
 pub enum OnFailure {
-    /// It is withheld.
+    /// The response is withheld.
     #[default]
     Closed,
-    /// It is delivered, and counted.
+    /// The response is delivered, and the failure is counted.
     Open,
 }
 
-/// How the ledger is kept. Paths are as the file has them: relative ones belong to the file's folder.
+/// The settings of the ledger. Paths are as the file has them. Relative ones start at the folder of the
+/// configuration file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct LedgerConfig {
     /// The name of the log.
     pub origin: Option<String>,
-    /// The file of the key that signs.
+    /// The path of the key that signs.
     pub key: Option<String>,
-    /// The file outside the store that remembers checkpoints.
+    /// The path of the anchor, a file outside the store that records checkpoints.
     pub anchor: Option<String>,
-    /// What becomes of an answer that could not be recorded.
+    /// The handling of a response that could not be recorded.
     pub on_failure: OnFailure,
-    /// How many units of work may wait.
+    /// The largest number of units of work that may wait to be recorded.
     pub queue: u32,
-    /// Who is asked to witness checkpoints.
+    /// The witnesses that sign checkpoints.
     pub witness: Vec<WitnessConfig>,
 }
 
@@ -47,11 +48,11 @@ impl Default for LedgerConfig {
     }
 }
 
-/// A witness: somebody else who remembers how far the log is, and signs that it only grows.
+/// A witness: an independent server that records the size of the log, and signs that the log only grows.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct WitnessConfig {
-    /// Where it takes checkpoints: `add-checkpoint` follows.
+    /// The URL to which checkpoints are sent. `/add-checkpoint` is appended.
     pub url: String,
     /// The key that verifies its cosignatures: `NAME+ID+KEY`.
     pub key: String,
@@ -186,7 +187,7 @@ fn witnesses(reading: &mut Reading<'_>, value: &Value) -> Vec<WitnessConfig> {
     witnesses
 }
 
-/// The JSON Schema of `ledger`.
+/// Returns the JSON Schema of `ledger`.
 pub(super) fn schema() -> Value {
     let of = |setting: (&str, Value)| (setting.0.to_owned(), setting.1);
     let mut properties: Map<String, Value> =

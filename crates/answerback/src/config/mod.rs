@@ -1,6 +1,5 @@
-//! The configuration of `.agent/config.yml`: how calls are checked (`tools.validation`), and for whom the file is
-//! trusted also where things are kept (`store`), how the record is kept (`ledger`) and what it is verified against
-//! (`governance`).
+//! Reads the configuration `.agent/config.yml`. Every file can set the checks of calls (`tools.validation`).
+//! A trusted file can also set `gateway`, `store`, `ledger`, `governance` and `console`.
 //!
 //! ```yaml
 //! tools:
@@ -15,9 +14,9 @@
 //!           max_attempts: 5
 //! ```
 //!
-//! Every setting stands once, in a table that reading, ranges and the JSON Schema share; but for `gateway`, which its own
-//! crate reads and this one describes. Finding and opening the file, and deciding whether to trust it, is left to the
-//! caller.
+//! Each setting is defined once, in a table that the reader, the ranges and the JSON Schema share. The
+//! exception is `gateway`: its own crate reads it, and this one describes it. The caller finds and opens the
+//! file, and decides if it is trusted.
 
 mod console;
 mod file;
@@ -49,29 +48,29 @@ use settings::{GROUPS, SETTINGS};
 pub use settings::{RepairMode, ToolSettings};
 pub use store::StoreConfig;
 
-/// What may stand at the root of the file.
+/// The keys that are allowed at the root of the file.
 const TOP_KEYS: [&str; 6] = ["tools", "gateway", "store", "ledger", "governance", "console"];
 
-/// `tools.validation`, read and judged.
+/// The section `tools.validation`, parsed and checked.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ValidationConfig {
-    /// What holds for most tools.
+    /// The settings of all tools without an override.
     pub default: ToolSettings,
-    /// What holds for single tools, by name.
+    /// The settings of single tools, by name.
     pub overrides: BTreeMap<String, ToolSettings>,
     /// The formatters that can be selected.
     pub formatters: Formatters,
-    /// Keys that mean nothing, each with what may have been meant.
+    /// The unknown keys, each with the key that was probably meant.
     pub warnings: Vec<ConfigWarning>,
 }
 
 impl ValidationConfig {
-    /// Reads the configuration from a parsed file. `file` is named in errors and warnings.
+    /// Reads the configuration from a parsed file. Errors and warnings call it `file`.
     ///
     /// # Errors
     ///
-    /// When a value is of the wrong kind or out of its range. Every such value is named.
+    /// Returns an error if a value has the wrong type or is out of range. The error names every such value.
     ///
     /// ```
     /// use answerback::config::ValidationConfig;
@@ -92,7 +91,8 @@ impl ValidationConfig {
     ///
     /// # Errors
     ///
-    /// As [`ValidationConfig::from_value`], and when a formatter is selected that is not registered.
+    /// Returns an error in the cases of [`ValidationConfig::from_value`], and if a selected formatter is not
+    /// registered.
     pub fn from_value_with(
         file: &str,
         parsed: &Value,
@@ -110,14 +110,14 @@ impl ValidationConfig {
     ///
     /// # Errors
     ///
-    /// When the text is not YAML, or as [`ValidationConfig::from_value`] says.
+    /// Returns an error if the text is not YAML, and in the cases of [`ValidationConfig::from_value`].
     #[cfg(feature = "yaml")]
     pub fn from_yaml(file: &str, text: &str) -> Result<Self, ConfigError> {
         Self::from_value(file, &parse(file, text)?)
     }
 
-    /// The same configuration with other repairs: `choose` gets what a tool's settings say, and answers what
-    /// is done.
+    /// Returns the configuration with other repair modes. For each tool, `choose` gets the configured mode
+    /// and returns the mode to use.
     #[must_use]
     pub fn with_repairs(mut self, choose: impl Fn(Option<RepairMode>) -> RepairMode) -> Self {
         for settings in self.overrides.values_mut().chain([&mut self.default]) {
@@ -126,13 +126,13 @@ impl ValidationConfig {
         self
     }
 
-    /// What holds for a tool.
+    /// Returns the settings of a tool.
     pub fn of(&self, tool: &str) -> &ToolSettings {
         self.overrides.get(tool).unwrap_or(&self.default)
     }
 
-    /// The formatter of a tool's messages: the one that is selected for the tool or for all, else the one
-    /// registered for the tool, else the standard one.
+    /// Returns the formatter of a tool's messages. It is the one that the configuration selects, otherwise
+    /// the one registered for the tool, otherwise the standard one.
     pub fn formatter(&self, tool: &str) -> &SharedFormatter {
         self.formatters.of(tool, self.of(tool).formatter.as_deref())
     }
@@ -147,13 +147,13 @@ impl From<&ValidationConfig> for Policies {
     }
 }
 
-/// A key that is not known.
+/// A warning about an unknown key.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ConfigWarning {
-    /// The file.
+    /// The name of the file.
     pub file: String,
-    /// The key, from the root of the file.
+    /// The path of the key from the root of the file.
     pub key: String,
     /// The key that was probably meant.
     pub suggestion: Option<String>,
@@ -166,7 +166,7 @@ impl fmt::Display for ConfigWarning {
     }
 }
 
-/// What is said of a key that is not known.
+/// Returns the message about an unknown key.
 fn unknown_key(key: &str, suggestion: Option<&str>) -> String {
     match suggestion {
         Some(suggestion) => format!("{key} is not a known key; did you mean {suggestion}?"),
@@ -174,7 +174,8 @@ fn unknown_key(key: &str, suggestion: Option<&str>) -> String {
     }
 }
 
-/// Values that cannot be used, each with its key and what is allowed.
+/// Reports every invalid value with its key and the allowed values. For a trusted file it also reports
+/// unknown keys.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ConfigError {
     file: String,
@@ -193,15 +194,15 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// A file while it is read: what was found so far.
+/// The state of reading one file: everything that was found so far.
 struct Reading<'f> {
     file: &'f str,
-    /// A typing error in a file that somebody named or trusted must not start something else than it describes, so an
-    /// unknown key is a problem there. In a file that was only found it is a warning.
+    /// The trust in the file. An unknown key in a trusted file is a problem, because a typing error must not
+    /// start something other than the file describes. In a found file it is a warning.
     trust: Trust,
     warnings: Vec<ConfigWarning>,
     problems: Vec<String>,
-    /// Keys at the root that belong to other programs, as far as we can tell.
+    /// Keys at the root that seem to belong to other programs.
     foreign: Vec<String>,
 }
 
@@ -210,7 +211,7 @@ impl<'f> Reading<'f> {
         Self { file, trust, warnings: Vec::new(), problems: Vec::new(), foreign: Vec::new() }
     }
 
-    /// The warnings, or every problem.
+    /// Returns the warnings, or an error with every problem.
     fn finish(self) -> Result<Vec<ConfigWarning>, ConfigError> {
         if self.problems.is_empty() {
             Ok(self.warnings)
@@ -221,7 +222,7 @@ impl<'f> Reading<'f> {
 }
 
 impl Reading<'_> {
-    /// How calls are judged, and what stands at the root.
+    /// Reads the settings for the check of calls, and classifies the unknown keys at the root.
     fn file(
         &mut self,
         parsed: &Value,
@@ -276,7 +277,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The settings of one mapping, and of the groups in it.
+    /// Reads the settings of one mapping and of the groups in it.
     fn settings(
         &mut self,
         path: &str,
@@ -309,7 +310,7 @@ impl Reading<'_> {
         self.take(path, name, value, here, others, settings);
     }
 
-    /// Takes one setting of those that may stand here. `others` are names that mean something, too.
+    /// Reads one of the settings in `here`. The names in `others` are allowed too.
     fn take<'s, T: Default + 'static>(
         &mut self,
         path: &str,
@@ -333,7 +334,7 @@ impl Reading<'_> {
         self.warn(&key, &known);
     }
 
-    /// The members of a mapping. An empty one is `null` in YAML.
+    /// Returns the members of a mapping, and reports any other value. In YAML, an empty mapping is `null`.
     fn mapping<'v>(&mut self, key: &str, value: &'v Value) -> Option<&'v Map<String, Value>> {
         if !matches!(value, Value::Object(_) | Value::Null) {
             self.problem(if key.is_empty() { "the file" } else { key }, value, "a mapping");
@@ -349,14 +350,14 @@ impl Reading<'_> {
         self.problems.push(format!("{} is missing; expected {expected}", shown(key)));
     }
 
-    /// Notes a key that is not one of those that may stand here.
+    /// Reports an unknown key, with the known key that it resembles most.
     fn warn(&mut self, key: &str, known: &[&'static str]) {
         let name = key.rsplit('.').next().unwrap_or(key);
         let near = suggest::nearest(name, known.iter().copied());
         self.unknown(key, near.first().map(|near| near.candidate.to_owned()));
     }
 
-    /// Notes an unknown key, with the key that was probably meant.
+    /// Reports an unknown key, with the key that was probably meant.
     fn unknown(&mut self, key: &str, suggestion: Option<String>) {
         let key = shown(key);
         match self.trust {
@@ -368,7 +369,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Notes the key under which MCP clients list servers. The servers below it would not be served.
+    /// Reports the key under which MCP clients list servers, because we would not serve the servers under it.
     fn client_key(&mut self, key: &str) {
         match self.trust {
             Trust::Trusted => self.problems.push(format!(
@@ -382,18 +383,18 @@ impl Reading<'_> {
     }
 }
 
-/// A key as it can be shown: it comes from a file that anybody may have written.
+/// Returns a key in a form that is safe to show. The file may come from anyone.
 fn shown(key: &str) -> String {
     let quoted = preview(&key.into());
     quoted.trim_matches('"').to_owned()
 }
 
-/// The value of a file's text. An empty file configures nothing.
+/// Parses the text of a YAML file. An empty file configures nothing.
 #[cfg(feature = "yaml")]
 fn parse(file: &str, text: &str) -> Result<Value, ConfigError> {
     let parsed = serde_saphyr::from_str::<Option<Value>>(text).map_err(|error| ConfigError {
         file: file.to_owned(),
-        // The rest of the parser's text quotes the file, and a configuration may hold secrets.
+        // The rest of the parser's message quotes the file, which may hold secrets.
         problems: vec![format!("not YAML that we read: {}", first_line(&error.to_string()))],
     })?;
     let mut parsed = parsed.unwrap_or_default();
@@ -404,7 +405,7 @@ fn parse(file: &str, text: &str) -> Result<Value, ConfigError> {
 #[cfg(feature = "yaml")]
 fn first_line(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
-    // The parser advises whoever programs with it.
+    // The parser's advice is for programmers.
     let line = line.split_once(", set DuplicateKeyPolicy").map_or(line, |(said, _)| said);
     let nameless = line.split_once("cannot deserialize null into string");
     let line = &nameless
@@ -564,7 +565,7 @@ mod tests {
         }
     }
 
-    /// As `answerback init` shows it, and without quotes, which YAML takes for false.
+    /// The word works as `answerback init` writes it, and also without quotes, which YAML reads as false.
     #[cfg(feature = "yaml")]
     #[test]
     fn off_is_a_word() {
@@ -602,7 +603,7 @@ tools:
         for text in ["tools: [", "tools: 1\ntools: 2\n", "a: &a [*a]\n", ": 1\n"] {
             let error = ValidationConfig::from_yaml("f.yml", text).unwrap_err().to_string();
             assert!(error.starts_with("f.yml: not YAML that we read: "), "{error}");
-            // What the parser advises its programmers helps nobody here.
+            // The parser's advice for programmers must not reach the user.
             assert!(!error.contains("Option") && !error.contains("Policy"), "{error}");
         }
         let error =

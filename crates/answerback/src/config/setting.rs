@@ -1,10 +1,10 @@
-//! A setting: where it stands, what it may be, what it changes. Reading and the JSON Schema share it.
+//! Defines a setting: its place, its allowed values and its effect. The reader and the JSON Schema share it.
 
 use serde_json::{Map, Value, json};
 
 /// One setting of the mapping that `T` is read from.
 pub(super) struct Setting<T: 'static> {
-    /// The mapping it stands in, if any.
+    /// The mapping that groups the setting with others, if any.
     pub(super) group: Option<&'static str>,
     pub(super) name: &'static str,
     pub(super) about: &'static str,
@@ -22,7 +22,7 @@ pub(super) enum Kind<T: 'static> {
         set: fn(&mut T, bool),
         get: fn(&T) -> bool,
     },
-    /// One of these words; `set` and `get` deal in its index.
+    /// One of these words. `set` and `get` use its index.
     Word {
         words: &'static [&'static str],
         set: fn(&mut T, usize),
@@ -35,11 +35,11 @@ pub(super) enum Kind<T: 'static> {
     },
 }
 
-/// What a text must look like.
+/// The form that a text must have.
 pub(super) struct TextForm {
-    /// As an error says it.
+    /// The form as an error message describes it.
     pub(super) expected: &'static str,
-    /// As a JSON Schema says it.
+    /// The form as a pattern for a JSON Schema.
     pub(super) pattern: &'static str,
     pub(super) fits: fn(&str) -> bool,
 }
@@ -49,24 +49,25 @@ impl TextForm {
         json!({"type": "string", "pattern": self.pattern})
     }
 
-    /// The text of a value, when it has this form.
+    /// Returns the text of a value if it has this form.
     pub(super) fn of<'v>(&self, value: &'v Value) -> Option<&'v str> {
         value.as_str().filter(|text| (self.fits)(text))
     }
 }
 
-/// The JSON Schema of a mapping that may have these members and no others. An empty one is `null` in YAML.
+/// Returns the JSON Schema of a mapping with these members and no others. In YAML, an empty mapping is
+/// `null`.
 pub(super) fn mapping(properties: Map<String, Value>) -> Value {
     json!({"type": ["object", "null"], "properties": properties, "additionalProperties": false})
 }
 
-/// The values that mean one of these words. Readers of YAML take `off` without quotes for false.
+/// Returns the values that mean one of these words. YAML parsers read `off` without quotes as false.
 pub(super) fn words_in_a_file(words: &[&str]) -> Vec<Value> {
     let off = words.contains(&"off").then_some(Value::Bool(false));
     words.iter().map(|word| Value::from(*word)).chain(off).collect()
 }
 
-/// The address of a server.
+/// The form of a server's URL.
 pub(super) static URL: TextForm = TextForm {
     expected: "an http:// or https:// URL",
     pattern: r"^https?://[^\s/]+",
@@ -77,7 +78,7 @@ pub(super) static URL: TextForm = TextForm {
     },
 };
 
-/// The path of a file.
+/// The form of a file's path.
 pub(super) static PATH: TextForm = TextForm {
     expected: "the path of a file",
     pattern: r"^[^\u0000]+$",
@@ -85,7 +86,7 @@ pub(super) static PATH: TextForm = TextForm {
 };
 
 impl<T: Default> Setting<T> {
-    /// Takes a value over, or says what would be right.
+    /// Sets the value, or returns a description of the allowed values.
     pub(super) fn apply(&self, value: &Value, settings: &mut T) -> Result<(), String> {
         match &self.kind {
             Kind::Integer { least, most, set, .. } => {

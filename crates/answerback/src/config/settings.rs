@@ -5,38 +5,37 @@ use crate::call::FormatMode;
 use crate::message::{Formatting, Style};
 use crate::retry::{Policy, WhileBlocked};
 
-/// What is done with a repair that makes a call valid.
+/// The handling of a repair that makes a call valid.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "the configuration defines exactly these four")]
 pub enum RepairMode {
-    /// Nothing.
+    /// Repairs are not used.
     Off,
-    /// The model is told; it decides.
+    /// The repair is offered to the model, which decides.
     #[default]
     Offer,
-    /// One that only writes a value in another way and loses nothing, such as 5 for "5", is applied, and that is
-    /// reported.
+    /// A lossless repair is applied and reported. It only writes a value in another way, such as 5 for "5".
     ApplyLossless,
-    /// A safe one is applied, and that is reported.
+    /// A safe repair is applied and reported.
     ApplySafe,
 }
 
-/// What holds for one tool.
+/// The settings of one tool.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ToolSettings {
-    /// How often a model may try.
+    /// The limits on the attempts of a model.
     pub retry: Policy,
-    /// How messages are written.
+    /// The layout and the limits of messages.
     pub formatting: Formatting,
-    /// Whether a field that the schema does not name is an error everywhere.
+    /// True if a field that the schema does not name is an error everywhere.
     pub strict: bool,
-    /// The name of the formatter that writes messages, where one is selected.
+    /// The name of the selected formatter for messages, if any.
     pub formatter: Option<String>,
-    /// How the `format` keyword is checked.
+    /// The strictness of the check of the `format` keyword.
     pub formats: FormatMode,
-    /// What is done with repairs, if the configuration says so. The gateway applies lossless ones unless it
-    /// does; everything else offers them.
+    /// The configured handling of repairs, if any. Without it the gateway applies lossless repairs, and
+    /// everything else only offers repairs.
     pub repair: Option<RepairMode>,
 }
 
@@ -44,7 +43,7 @@ impl RepairMode {
     /// All modes, in the order of what they allow.
     pub const ALL: [Self; 4] = [Self::Off, Self::Offer, Self::ApplyLossless, Self::ApplySafe];
 
-    /// The word for it in the configuration.
+    /// Returns the word used in the configuration.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -55,7 +54,7 @@ impl RepairMode {
     }
 }
 
-/// What the name of a formatter looks like. Which names there are is known only where they are registered.
+/// The form of a formatter's name. The known names depend on the registered formatters.
 static FORMATTER: TextForm = TextForm {
     expected: "the name of a formatter, such as standard or file_paths",
     pattern: "^[A-Za-z][A-Za-z0-9_.-]{0,63}$",
@@ -71,18 +70,18 @@ const FORMATTING: Option<&str> = Some("formatting");
 pub(super) const GROUPS: [&str; 2] = ["retry", "formatting"];
 const A_DAY: u32 = 24 * 60 * 60;
 
-/// As the table has it.
+/// Converts a length to the type of the ranges in the table.
 #[expect(clippy::cast_possible_truncation, reason = "the ranges end at a few thousand")]
 const fn bound(length: usize) -> u32 {
     length as u32
 }
 
-/// As a setter wants it; the range keeps it from being cut.
+/// Converts a setting to a length. The range of the setting keeps the number from being cut off.
 fn length(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// As the table shows it.
+/// Converts a length to the type of the values in the table.
 fn number(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
@@ -247,7 +246,7 @@ pub(super) static SETTINGS: [Setting<ToolSettings>; 13] = [
     },
 ];
 
-/// The JSON Schema of `tools`.
+/// Returns the JSON Schema of `tools`.
 pub(super) fn schema() -> Value {
     let settings = |group: Option<&str>| -> Map<String, Value> {
         let settings = SETTINGS.iter().filter(|setting| setting.group == group);

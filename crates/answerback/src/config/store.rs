@@ -1,21 +1,21 @@
-//! `store`: where everything is kept.
+//! Reads `store`: the place where everything is stored.
 
 use serde_json::{Value, json};
 
 use super::Reading;
 use super::setting::PATH;
 
-/// Where the store is.
+/// The place of the store.
 ///
-/// A URL can hold a password, so it may stand elsewhere than in the configuration.
+/// A URL can contain a password, so the configuration can refer to a variable or file instead.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum StoreConfig {
-    /// A file. A relative path belongs to the configuration's folder.
+    /// A file. A relative path starts at the folder of the configuration file.
     File(String),
     /// The URL of a `PostgreSQL` database.
     Url(String),
-    /// The environment's variable that holds the URL.
+    /// The environment variable that holds the URL.
     UrlVariable(String),
     /// The file that holds the URL and nothing else.
     UrlFile(String),
@@ -27,7 +27,7 @@ const NAMES: [&str; 2] = ["url_env", "url_file"];
 pub(super) const VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
 
 impl StoreConfig {
-    /// Whether a text is the URL of a `PostgreSQL` database, and not the path of a file.
+    /// True if the text is the URL of a `PostgreSQL` database, not the path of a file.
     ///
     /// ```
     /// use answerback::config::StoreConfig;
@@ -43,7 +43,7 @@ impl StoreConfig {
         match value {
             Value::Null => None,
             Value::String(text) if Self::is_url(text) => Some(Self::Url(text.clone())),
-            // Another scheme is a database that we do not speak to, not a file of that name.
+            // A URL with another scheme is an unsupported database, not a file with that name.
             Value::String(text) if PATH.of(value).is_some() && !text.contains("://") => {
                 Some(Self::File(text.clone()))
             }
@@ -90,7 +90,7 @@ fn is_variable(name: &str) -> bool {
         && name.bytes().all(|byte| is_letter(byte) || byte.is_ascii_digit())
 }
 
-/// The JSON Schema of `store`.
+/// Returns the JSON Schema of `store`.
 pub(super) fn schema() -> Value {
     json!({
         "description": "Where the ledger and all state is kept: a file, or a PostgreSQL database.",

@@ -1,4 +1,5 @@
-//! What stands in a file where text is meant and YAML reads something else: a port, a version, a switch.
+//! Restores the text of values that are meant as text but that YAML reads as another type: a port, a version,
+//! a switch.
 
 use std::collections::BTreeMap;
 
@@ -26,8 +27,9 @@ struct ServerText {
     env: BTreeMap<String, Spanned<Value>>,
 }
 
-/// Puts what a file says in the place of what YAML makes of it, where a server's program gets it as text: `1.10` is a
-/// version and `007` a name, whatever number they are. A file of another shape is left to whoever checks that.
+/// Replaces numbers and booleans with the text in the file, if a server's program gets them as text. `1.10`
+/// is a version and `007` a name, although YAML reads both as numbers. A file of another shape stays
+/// unchanged, and later checks report it.
 pub(super) fn keep_texts(parsed: &mut Value, text: &str) {
     let Some(servers) = parsed.pointer_mut("/gateway/upstreams").and_then(Value::as_object_mut)
     else {
@@ -54,7 +56,7 @@ fn keep_text(place: Option<&mut Value>, written: &Spanned<Value>, text: &str) {
         let (offset, length) = (usize::try_from(offset).ok()?, usize::try_from(length).ok()?);
         text.get(offset..offset.checked_add(length)?)
     });
-    // A word of its own, and not what stands for one.
+    // Only a value that is written out is used, not an alias or an anchor.
     if let Some(words) = words.map(str::trim).filter(|words| !words.contains(['\n', '*', '&'])) {
         *place = words.into();
     }
@@ -103,7 +105,7 @@ mod tests {
             kept("{env: {V: null, W: [1], X: {env: KEY}}}")["env"],
             json!({"V": null, "W": [1], "X": {"env": "KEY"}})
         );
-        // Of a file of another shape nothing is known.
+        // A file of another shape stays unchanged.
         assert_eq!(kept("{env: [1]}")["env"], json!([1]));
     }
 }

@@ -1,11 +1,11 @@
-//! Forms of text that several contracts ask for.
+//! Checks forms of text that several contracts require.
 
 use std::cmp::Ordering;
 
 use crate::finding::is_blank;
 use crate::time::{Timestamp, Zone};
 
-/// Whether a text is a version by Semantic Versioning 2.0.0.
+/// True if the text is a version by Semantic Versioning 2.0.0.
 pub(crate) fn is_semver(text: &str) -> bool {
     let (text, build) =
         text.split_once('+').map_or((text, None), |(text, build)| (text, Some(build)));
@@ -23,14 +23,14 @@ pub(crate) fn is_semver(text: &str) -> bool {
         && build.is_none_or(|build| identifiers(build, false))
 }
 
-/// How two versions are ordered by Semantic Versioning 2.0.0; what was built of them does not count. Texts that
-/// are no versions are in no order: none is above the other.
+/// Compares two versions by Semantic Versioning 2.0.0, without build metadata. A text that is not a version
+/// counts as equal to every other text.
 pub(crate) fn compare_semver(left: &str, right: &str) -> Ordering {
     fn parts(version: &str) -> (&str, Option<&str>) {
         let version = version.split('+').next().unwrap_or_default();
         version.split_once('-').map_or((version, None), |(core, pre)| (core, Some(pre)))
     }
-    // Without leading zeros the longer of two numbers is the larger.
+    // Without leading zeros, the longer number is the larger one.
     fn numbers(left: &str, right: &str) -> Ordering {
         left.len().cmp(&right.len()).then_with(|| left.cmp(right))
     }
@@ -61,8 +61,8 @@ pub(crate) fn compare_semver(left: &str, right: &str) -> Ordering {
     })
 }
 
-/// Whether a path is relative and written with forward slashes, so that it means the same on every machine
-/// and tells nothing of the one it was written on.
+/// True if the path is relative and written with forward slashes. It then means the same on every machine,
+/// and reveals nothing about the machine that wrote it.
 pub(crate) fn is_relative_path(path: &str) -> bool {
     let drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
     !is_blank(path)
@@ -72,13 +72,13 @@ pub(crate) fn is_relative_path(path: &str) -> bool {
         && !drive
 }
 
-/// Whether a text is an identifier of capitals, digits and underscores that starts with a capital.
+/// True if the text has only uppercase letters, digits and underscores, and starts with a letter.
 pub(crate) fn is_code(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_uppercase())
         && text.bytes().all(|byte| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_'))
 }
 
-/// Whether a text is a date and time by RFC 3339: with `T`, and with `Z` or an offset in hours and minutes.
+/// True if the text is an RFC 3339 date and time: with `T`, and with `Z` or an offset in hours and minutes.
 pub(crate) fn is_rfc3339(text: &str) -> bool {
     let colon_in_offset = || text.len() > 6 && text.as_bytes()[text.len() - 3] == b':';
     match Timestamp::parse(text) {
@@ -118,7 +118,8 @@ mod tests {
 
     #[test]
     fn versions_are_ordered() {
-        // The chain that Semantic Versioning prints, and what string order gets wrong.
+        // This is the example of the Semantic Versioning specification, followed by versions that sort
+        // wrongly as strings.
         let chain = [
             "1.0.0-alpha",
             "1.0.0-alpha.1",

@@ -3,26 +3,27 @@ use serde_json::Value;
 use crate::finding::{ValidationError, codes};
 use crate::json::{self, Pointer};
 
-/// A document that does not meet its contract, with everything that is wrong with it.
+/// Reports a document that does not meet its contract, with every finding.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{}", told(.findings))]
 #[non_exhaustive]
 pub struct Invalid {
-    /// What is wrong; at least one finding is an error.
+    /// The findings. At least one of them is an error.
     pub findings: Vec<ValidationError>,
 }
 
 impl Invalid {
-    /// Passes on what meets its contract: findings without an error are no reason to refuse.
+    /// Succeeds if no finding is an error. Warnings do not make a document invalid.
     ///
     /// # Errors
     ///
-    /// When one of the findings is an error.
+    /// Returns all findings if one of them is an error.
     pub fn unless_valid(findings: Vec<ValidationError>) -> Result<(), Self> {
         if findings.iter().any(ValidationError::is_error) { Err(Self { findings }) } else { Ok(()) }
     }
 
-    /// Passes on a document of ours that meets its contract and that ordinary JSON readers can read.
+    /// Succeeds if a document that we wrote meets its contract and is not nested too deep for ordinary JSON
+    /// readers.
     pub(crate) fn unless_emittable(
         document: &Value,
         mut findings: Vec<ValidationError>,
@@ -41,8 +42,8 @@ impl Invalid {
 }
 
 impl Invalid {
-    /// A document that passed its check and could still not be read into its type. The two are tested
-    /// against each other, so this is our mistake; it is told rather than hidden.
+    /// Reports a document that passed its check but could not be parsed into its type. Tests compare the two,
+    /// so this is a bug in this library.
     pub(crate) fn unreadable(error: &serde_json::Error) -> Self {
         let finding = ValidationError::of(&codes::UNREADABLE, Pointer::root())
             .with_message(format!("the document could not be read: {error}"));

@@ -8,18 +8,18 @@ use crate::Timestamp;
 use crate::finding::ValidationError;
 use crate::governance::{handoff, lock, manifest};
 
-/// How strictly a document is judged.
+/// The strictness of a check.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "the contracts define two profiles")]
 pub enum Profile {
-    /// To the letter. Everything we write passes it.
+    /// Checks to the letter. Everything that this library writes passes this profile.
     #[default]
     Strict,
-    /// As upstream practice has it: what the contracts mark as tolerable is a warning.
+    /// Follows common practice: a violation that the contracts tolerate is a warning.
     Lenient,
 }
 
-/// A kind of document that we judge.
+/// A kind of document that this library checks.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
 pub enum Contract {
@@ -42,7 +42,7 @@ pub enum Contract {
 }
 
 impl Contract {
-    /// All of them, in the order in which they are listed for people.
+    /// All contracts, in the order in which they are listed for people.
     pub const ALL: [Self; 8] = [
         Self::Atdf,
         Self::Governed,
@@ -54,10 +54,10 @@ impl Contract {
         Self::Lock,
     ];
 
-    /// Those of replies, which convert into each other.
+    /// The contracts of replies, which convert into each other.
     pub const REPLIES: [Self; 4] = [Self::Atdf, Self::Governed, Self::Ui, Self::Tool];
 
-    /// The word for it on the command line and in JSON.
+    /// Returns the contract's name on the command line and in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Atdf => "atdf",
@@ -71,7 +71,7 @@ impl Contract {
         }
     }
 
-    /// What it is, for people.
+    /// Returns the contract's name for people.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Atdf => "ATDF enriched response",
@@ -85,8 +85,8 @@ impl Contract {
         }
     }
 
-    /// Checks that a document's own time is not in the future, which only somebody with a clock can say. Responses and
-    /// handoffs under governance are put in order by it; of other documents nothing is said.
+    /// Checks that the timestamp of a document is not in the future. The caller passes in the current time.
+    /// Only governed responses and handoffs are checked, because they are ordered by their timestamps.
     pub fn check_time(self, document: &Value, now: Timestamp) -> Option<ValidationError> {
         let rule = match self {
             Self::Governed => &governed::rule::TIMESTAMP_FUTURE,
@@ -96,8 +96,7 @@ impl Contract {
         governed::check::preamble::not_in_the_future(rule, document, now)
     }
 
-    /// Judges a document: every finding, none left out. An empty list is a clean document; it is
-    /// valid as long as no finding is an error.
+    /// Checks a document and returns every finding. The document is valid if no finding is an error.
     pub fn check(self, document: &Value, profile: Profile) -> Vec<ValidationError> {
         match self {
             Self::Atdf => atdf::check(document, profile),
@@ -129,7 +128,7 @@ impl FromStr for Contract {
     }
 }
 
-/// A word that names no contract.
+/// Reports a word that names no contract.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("no contract is called {0:?}; there are {known}", known = Contract::ALL.map(Contract::as_str).join(", "))]
 pub struct UnknownContract(String);

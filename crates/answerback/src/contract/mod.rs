@@ -1,4 +1,4 @@
-//! The four response contracts. Each folder has the same three files: `types`, `builder`, `check`.
+//! Defines the four reply contracts. Each folder has the same three files: `types`, `builder`, `check`.
 
 pub mod atdf;
 pub(crate) mod form;

@@ -2,20 +2,20 @@ use serde_json::{Map, Value};
 
 use super::Contract;
 
-/// Which contract a document follows, and how we know.
+/// The contract that a document follows, with the reason.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Recognition {
-    /// The contract.
+    /// The recognized contract.
     pub contract: Contract,
-    /// What in the document told us, in words.
+    /// The members that identified the contract, in words.
     pub reason: String,
 }
 
-/// Recognises a document by its shape, or says `None` when it looks like no contract.
+/// Recognizes a document by its shape. Returns `None` if it looks like no contract.
 ///
-/// Members that only one contract has count; the contract with the most of them wins. A document
-/// that is broken in several places is still recognised, so that the check can say how it is broken.
+/// Each typical member of a contract has a weight, and the contract with the highest total wins. A document
+/// that is broken in several places is still recognized, so that the check can report its problems.
 ///
 /// ```
 /// let document = serde_json::json!({"response_type": "text", "summary": "Done"});
@@ -43,7 +43,7 @@ pub fn recognise(document: &Value) -> Option<Recognition> {
     Some(Recognition { contract, reason: format!("it has {}", listed(&names)) })
 }
 
-/// A member by which a contract is known, and how much it tells.
+/// A typical member of a contract, with its weight.
 struct Mark {
     name: &'static str,
     weight: u8,
@@ -53,7 +53,7 @@ const fn mark(name: &'static str, weight: u8) -> Mark {
     Mark { name, weight }
 }
 
-/// One telling member, or two common ones.
+/// The least total weight: one distinctive member, or two common ones.
 const ENOUGH: u8 = 2;
 
 const MARKS: [(Contract, &[Mark]); 8] = [

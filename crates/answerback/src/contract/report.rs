@@ -9,11 +9,10 @@ use crate::finding::secrets::redact;
 use crate::finding::{Preview, Rule, ValidationError, preview};
 use crate::json::Place;
 
-/// What a check has found so far, and the questions every contract asks of a member.
+/// Collects the findings of a check, and offers the checks of a single member that every contract needs.
 ///
-/// A question reports what is wrong under the rule it is given and answers with the typed value
-/// when the member is usable. So a check reads as a list of its rules and never stops at the first
-/// finding.
+/// Each method reports a problem under the given rule, and returns the typed value if it is valid. A check
+/// therefore reads as a list of its rules and never stops at the first finding.
 pub(crate) struct Report {
     profile: Profile,
     findings: Vec<ValidationError>,
@@ -30,7 +29,7 @@ impl Report {
         self.findings
     }
 
-    /// Adds a finding of `rule` at `place`, as severe as the profile makes it.
+    /// Adds a finding of `rule` at `place`. The profile decides its severity.
     pub(crate) fn add(
         &mut self,
         rule: &'static Rule,
@@ -38,7 +37,7 @@ impl Report {
         message: impl Into<String>,
     ) -> &mut ValidationError {
         let severity = rule.severity_under(self.profile);
-        // Messages quote what documents hold.
+        // Messages quote values of the document, which may be secret.
         let mut message = message.into();
         if let Cow::Owned(redacted) = redact(&message) {
             message = redacted;
@@ -49,7 +48,7 @@ impl Report {
         self.findings.push_mut(finding)
     }
 
-    /// Adds a finding that says what was expected and shows what is there.
+    /// Adds a finding with the expected form and a preview of the value.
     pub(crate) fn wrong(
         &mut self,
         rule: &'static Rule,
@@ -63,7 +62,7 @@ impl Report {
         found.actual_value = Some(Preview::new().show_at(&found.field_path, value));
     }
 
-    /// The root as an object.
+    /// Returns the document as an object, or reports that it is not one.
     pub(crate) fn root<'d>(
         &mut self,
         rule: &'static Rule,
@@ -72,7 +71,7 @@ impl Report {
         self.object(rule, &Place::Root, document)
     }
 
-    /// A required member; when it is missing, that is reported at its own place.
+    /// Returns a required member. A missing member is reported at its own place.
     pub(crate) fn required<'d>(
         &mut self,
         rule: &'static Rule,
@@ -89,7 +88,7 @@ impl Report {
         member
     }
 
-    /// The value as an object.
+    /// Returns the value as an object, or reports that it is not one.
     pub(crate) fn object<'d>(
         &mut self,
         rule: &'static Rule,
@@ -103,7 +102,7 @@ impl Report {
         members
     }
 
-    /// The value as an array.
+    /// Returns the value as an array, or reports that it is not one.
     pub(crate) fn array<'d>(
         &mut self,
         rule: &'static Rule,
@@ -117,7 +116,7 @@ impl Report {
         elements.map(Vec::as_slice)
     }
 
-    /// The value as a string.
+    /// Returns the value as a string, or reports that it is not one.
     pub(crate) fn string<'d>(
         &mut self,
         rule: &'static Rule,
@@ -131,7 +130,7 @@ impl Report {
         text
     }
 
-    /// The value as a string with something in it.
+    /// Returns the value as a string that is not blank, or reports that it is not one.
     pub(crate) fn text<'d>(
         &mut self,
         rule: &'static Rule,
@@ -145,7 +144,7 @@ impl Report {
         text
     }
 
-    /// The value as a boolean.
+    /// Returns the value as a boolean, or reports that it is not one.
     pub(crate) fn boolean(
         &mut self,
         rule: &'static Rule,
@@ -159,7 +158,7 @@ impl Report {
         flag
     }
 
-    /// The value as one of a closed set of words.
+    /// Returns the value as one of a closed set of words, or reports that it is not one.
     pub(crate) fn one_of<'d>(
         &mut self,
         rule: &'static Rule,
@@ -174,7 +173,8 @@ impl Report {
         word
     }
 
-    /// A required text with something in it; missing and blank are each reported under their rule.
+    /// Returns a required string that is not blank. Missing and blank strings are reported under separate
+    /// rules.
     pub(crate) fn required_text<'d>(
         &mut self,
         (missing, blank): (&'static Rule, &'static Rule),
@@ -186,7 +186,7 @@ impl Report {
         self.text(blank, &parent.key(name), value)
     }
 
-    /// A required word of a closed set.
+    /// Returns a required word of a closed set. Missing and wrong words are reported under separate rules.
     pub(crate) fn required_word<W: Word>(
         &mut self,
         (missing, wrong): (&'static Rule, &'static Rule),
@@ -195,14 +195,15 @@ impl Report {
         name: &str,
     ) -> Option<W> {
         let Some(value) = members.get(name) else {
-            // The list of words is put together only where it is needed.
+            // The list of words is only built if it is needed.
             self.required(missing, parent, members, name, &WordList(W::WORDS).to_string());
             return None;
         };
         self.one_of(wrong, &parent.key(name), value, W::WORDS).and_then(W::named)
     }
 
-    /// A required text of a fixed form.
+    /// Returns a required string of a fixed form. Missing and wrong strings are reported under separate
+    /// rules.
     pub(crate) fn required_form<'d>(
         &mut self,
         (missing, wrong): (&'static Rule, &'static Rule),
@@ -219,7 +220,7 @@ impl Report {
         text
     }
 
-    /// Reports every member that the contract does not know.
+    /// Reports every member that the contract does not define.
     pub(crate) fn unknown_members(
         &mut self,
         rule: &'static Rule,

@@ -1,4 +1,4 @@
-//! ATDF enriched responses.
+//! Converts ATDF enriched responses.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use crate::finding::Severity;
 use crate::finding::is_blank;
 use crate::time::Timestamp;
 
-/// The code of a failure that came without one that ATDF allows.
+/// The code of a failure without a code that ATDF allows.
 const UNKNOWN: &str = "UNSPECIFIED_ERROR";
 const SOLUTION: &str = "Review the expected conditions and adjust your input accordingly.";
 
@@ -55,7 +55,7 @@ pub(super) fn write(reply: &Reply) -> Plain {
     Plain { document, lifted }
 }
 
-/// The details of an error that has them in ATDF's form already, else what the error does tell.
+/// Returns the details of the error if they have the form of ATDF. Otherwise builds details from the error.
 fn details(reply: &Reply, error: Option<&ReplyProblem>) -> Map<String, Value> {
     if let Some(error) = error
         && error

@@ -7,25 +7,27 @@ use crate::contract::{Contract, Invalid, Profile};
 use crate::json::Pointer;
 use crate::json::patch::{self, Operation};
 
-/// A converted document, and what it cannot show.
+/// A converted document, with the places that the target contract cannot show.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Converted {
-    /// The document in the target contract. It passes the strict check.
+    /// The document in the target contract. It passes the strict check. A document that is restored from its
+    /// extension slot may only pass the lenient one.
     pub document: Value,
-    /// Places of the source that the target has no member for. They ride in its extension slot.
+    /// The places of the source that the target has no member for. They are stored in its extension slot.
     pub carried: Vec<Pointer>,
 }
 
-/// Writes a document of one contract as another.
+/// Converts a document from one contract to another.
 ///
-/// Going there and back gives the document one started from, as long as nobody changed what was visible
-/// in between; what was changed wins.
+/// Converting back restores the original document, as long as the visible members stay unchanged. A change to
+/// a visible member takes precedence over the stored value.
 ///
 /// # Errors
 ///
-/// When the document does not meet its own contract (leniently), when the target requires what neither
-/// document nor inputs have, or when the result would not meet the target contract.
+/// Returns an error if the document does not meet its own contract under the lenient profile, or if the
+/// result does not meet the target contract. The same applies if neither the document nor the inputs have a
+/// value that the target requires, or if one of the contracts is not a reply contract.
 ///
 /// ```
 /// use answerback::contract::Contract;
@@ -56,7 +58,7 @@ pub fn convert(
             return Err(ConvertError::NotAReply(contract));
         }
     }
-    // A source that is too deep to be handed out could not be restored later.
+    // A source that is nested too deep could not be restored later.
     Invalid::unless_emittable(document, from.check(document, Profile::Lenient))
         .map_err(ConvertError::Source)?;
     if from == to {
@@ -70,7 +72,8 @@ pub fn convert(
     if let Some(exact) = slot.exact.get(to.as_str()) {
         patch::apply_where_it_fits(&mut plain.document, exact);
         if is_all_of(&plain.document, to, &visible, from) {
-            // The source may have been as loose as the lenient profile allows, and so is what we restore.
+            // The original may only have met the lenient profile, so this is enough for the restored
+            // document.
             return finished(plain.document, to, Profile::Lenient, Vec::new());
         }
     }
@@ -80,7 +83,7 @@ pub fn convert(
     carry.reply = hidden(&reply, &plain.document, to, &carry.lifted);
     let unseen = ExtensionSlot { lifted: carry.lifted.clone(), ..ExtensionSlot::default() };
     let carried = places(&lost(&plain.document, to, &unseen, &visible, from));
-    // Kept even when it is empty: it tells that the reply came from there.
+    // The patch is stored even if it is empty, because it shows that the reply came from this contract.
     let exact = lost(&plain.document, to, &carry, document, from);
     carry.exact.insert(from.as_str().to_owned(), exact);
     let mut target = plain.document;
@@ -88,14 +91,14 @@ pub fn convert(
     finished(target, to, Profile::Strict, carried)
 }
 
-/// Why a document could not be converted.
+/// The reason why a document could not be converted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConvertError {
     /// The source does not meet its own contract.
     #[error("the document does not meet its contract: {0}")]
     Source(#[source] Invalid),
-    /// The target requires something that is not there.
+    /// The target requires a value that neither the source nor the inputs have.
     #[error(transparent)]
     Missing(#[from] MissingInput),
     /// The result would not meet the target contract.
@@ -118,10 +121,10 @@ fn no_reply(contract: Contract) -> String {
     }
 }
 
-/// A document in a target contract, before anything is carried.
+/// A document in a target contract, before its extension slot is added.
 pub(super) struct Plain {
     pub(super) document: Value,
-    /// Names in the visible body under which artifacts, missions and signals are shown.
+    /// The names in the visible body that hold artifacts, missions and signals.
     pub(super) lifted: Vec<String>,
 }
 
@@ -147,8 +150,8 @@ pub(super) fn write(
     }
 }
 
-/// The reply of a document: what is visible, completed by what is carried. A carried member is believed only
-/// where it would be shown as what is visible now; what somebody changed since wins.
+/// Returns the reply of a document: the visible members, completed by the slot. A stored member is only used
+/// if writing it gives the members that are visible now. A later change to the document therefore wins.
 fn believed(visible: &Value, contract: Contract, slot: &ExtensionSlot) -> Reply {
     let shown = read(visible, contract, &slot.lifted);
     if slot.reply.is_empty() {
@@ -178,8 +181,8 @@ fn believed(visible: &Value, contract: Contract, slot: &ExtensionSlot) -> Reply 
     }
 }
 
-/// The members of the reply that the written document does not show. Where the reply has none and the document
-/// shows what it was given as an input, there is nothing to keep.
+/// Returns the members of the reply that the written document does not show. A member that the reply lacks is
+/// left out: the document then shows an input, which does not have to be stored.
 pub(super) fn hidden(
     reply: &Reply,
     document: &Value,
@@ -195,7 +198,8 @@ pub(super) fn hidden(
         .collect()
 }
 
-/// What would be lost on the way home: the steps from what we would write there to what the source is.
+/// Returns the parts of the source that converting back would lose. The result is the patch from the document
+/// that converting back would give to the source.
 fn lost(
     target: &Value,
     to: Contract,
@@ -212,7 +216,8 @@ fn lost(
     }
 }
 
-/// Whether the document at home says all that the visible one here does, so that nothing need be carried.
+/// True if the restored document says everything that the visible document says, so that nothing has to be
+/// stored.
 fn is_all_of(home: &Value, home_contract: Contract, here: &Value, contract: Contract) -> bool {
     let mut visible = home.clone();
     let slot = ExtensionSlot::take(&mut visible, home_contract);
@@ -220,7 +225,7 @@ fn is_all_of(home: &Value, home_contract: Contract, here: &Value, contract: Cont
     write(&reply, contract, &inputs_of(here, contract)).is_ok_and(|plain| plain.document == *here)
 }
 
-/// What a document itself says of the things that its contract requires.
+/// Returns the inputs that a document itself contains.
 fn inputs_of(document: &Value, contract: Contract) -> Inputs {
     match contract {
         Contract::Governed => governed::inputs(document),
@@ -256,7 +261,7 @@ fn places(steps: &[Operation]) -> Vec<Pointer> {
         .collect()
 }
 
-/// A deserialisation that shrugs: what does not fit is not there.
+/// Deserializes a value, or returns `None` if it is missing or does not fit.
 pub(super) fn fitting<T: for<'de> Deserialize<'de>>(value: Option<&Value>) -> Option<T> {
     value.and_then(|value| T::deserialize(value).ok())
 }

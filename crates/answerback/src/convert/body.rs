@@ -1,4 +1,5 @@
-//! The visible body of contracts that have no place for artifacts: they are shown under names of their own.
+//! Reads and writes the visible body of contracts without members for artifacts, missions and signals. The
+//! body shows them under these names.
 
 use serde_json::{Map, Value};
 
@@ -8,8 +9,8 @@ const ARTIFACTS: &str = "artifacts";
 const MISSIONS: &str = "missions";
 const SIGNALS: &str = "signals";
 
-/// Writes body, artifacts, missions and signals into `members`, and says which names are not the body's own.
-/// A name that is taken is left alone; what it would have shown is carried.
+/// Writes body, artifacts, missions and signals into `members`. Returns the names that do not belong to the
+/// body. An existing name is not overwritten, so its value has to be stored in the slot.
 pub(super) fn write(reply: &Reply, members: &mut Map<String, Value>) -> Vec<String> {
     for (name, value) in &reply.body {
         if !members.contains_key(name) {
@@ -28,7 +29,8 @@ pub(super) fn write(reply: &Reply, members: &mut Map<String, Value>) -> Vec<Stri
     lifted
 }
 
-/// Reads body, artifacts, missions and signals from the members that are left when the contract's own are taken.
+/// Reads body, artifacts, missions and signals from the members that remain after the contract's own are
+/// removed.
 pub(super) fn read(mut members: Map<String, Value>, lifted: &[String], reply: &mut Reply) {
     for (name, list) in [
         (ARTIFACTS, &mut reply.artifacts),

@@ -1,4 +1,4 @@
-//! Governed responses.
+//! Converts governed responses.
 
 use serde_json::{Map, Value, json};
 
@@ -11,10 +11,10 @@ use crate::finding::is_blank;
 use crate::id::UuidV4;
 use crate::time::Timestamp;
 
-/// The code of an error that came without one.
+/// The code of an error without one.
 const UNKNOWN: &str = "ERR_UNSPECIFIED";
 const PROTOCOL_VERSION: &str = "1.0.0";
-/// The longest summary taken from a text, in characters.
+/// The largest length of a summary taken from a text, in characters.
 const LONGEST_SUMMARY: usize = 200;
 
 pub(super) fn read(document: &Value, lifted: &[String]) -> Reply {
@@ -49,7 +49,7 @@ pub(super) fn read(document: &Value, lifted: &[String]) -> Reply {
     reply
 }
 
-/// The data of a structured or mixed response.
+/// Reads the data of a structured or mixed response.
 fn content(mut data: Map<String, Value>, lifted: &[String], reply: &mut Reply) {
     let (code, message) = match reply.outcome {
         Outcome::Error => ("error_code", "error_message"),
@@ -112,7 +112,7 @@ pub(super) fn write(reply: &Reply, inputs: &Inputs) -> Result<Plain, MissingInpu
     Ok(Plain { document: Value::Object(document), lifted })
 }
 
-/// What the response says of the things that its contract requires.
+/// Returns the inputs that a governed response itself contains.
 pub(super) fn inputs(document: &Value) -> Inputs {
     Inputs {
         response_id: UuidV4::try_from(text(document.get("response_id"))).ok(),
@@ -136,7 +136,7 @@ fn status(reply: &Reply) -> &'static str {
     }
 }
 
-/// The error that gives one of the contract's reasons to refuse.
+/// Returns the error whose code is one of the contract's reasons for a refusal.
 fn refusal(reply: &Reply) -> Option<&ReplyProblem> {
     reply
         .errors()
@@ -185,7 +185,7 @@ fn written_content(reply: &Reply) -> (Value, Vec<String>) {
     (json!({"type": "structured", "data": data, "format": "json"}), lifted)
 }
 
-/// What is told of an error is never blank.
+/// Returns a text that is not blank: the message, the reply's summary, or a placeholder.
 fn filled<'r>(message: &'r str, reply: &'r Reply) -> &'r str {
     let told = [message, reply.summary.as_str()];
     told.into_iter().find(|text| !is_blank(text)).unwrap_or("(no message)")

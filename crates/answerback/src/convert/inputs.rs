@@ -3,17 +3,18 @@ use serde_json::{Map, Value};
 use super::ToolFacts;
 use crate::id::UuidV4;
 
-/// What a target may require and a source may lack. It is asked for, never invented.
+/// The values that a target contract may require and a source may lack. The caller provides them, because
+/// they must not be made up.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Inputs {
-    /// For tool envelopes: which tool, in which version.
+    /// For tool envelopes: the name and version of the tool.
     pub tool: Option<ToolFacts>,
     /// For governed responses: the id of the new response.
     pub response_id: Option<UuidV4>,
     /// For governed responses: `agent_type`, `agent_id`, `agent_version`, `prompt_hash`.
     pub agent: Option<Map<String, Value>>,
-    /// For governed responses: the four flags, and an explanation where one is false.
+    /// For governed responses: the four flags, and an explanation if one of them is false.
     pub governance: Option<Map<String, Value>>,
     /// For governed responses: `request_type` and `request_summary`.
     pub request: Option<Map<String, Value>>,
@@ -22,7 +23,7 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Names the tool.
+    /// Sets the name and version of the tool.
     #[must_use]
     pub fn with_tool(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
         self.tool = Some(ToolFacts::new(name, version));
@@ -43,21 +44,21 @@ impl Inputs {
         self
     }
 
-    /// Sets what is attested.
+    /// Sets the attestation.
     #[must_use]
     pub fn with_governance(mut self, governance: Map<String, Value>) -> Self {
         self.governance = Some(governance);
         self
     }
 
-    /// Sets what was asked.
+    /// Sets the type and summary of the request.
     #[must_use]
     pub fn with_request(mut self, request: Map<String, Value>) -> Self {
         self.request = Some(request);
         self
     }
 
-    /// Sets how sure the agent is.
+    /// Sets the confidence of the agent.
     #[must_use]
     pub fn with_confidence(mut self, confidence: impl Into<String>) -> Self {
         self.confidence = Some(confidence.into());
@@ -65,7 +66,7 @@ impl Inputs {
     }
 }
 
-/// Something the target requires that neither the source nor the inputs have.
+/// A value that the target requires but neither the source nor the inputs have.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MissingInput {
@@ -81,7 +82,7 @@ pub enum MissingInput {
     /// A governed response needs an attestation.
     #[error("a governed response needs an attestation (the four governance flags)")]
     Governance,
-    /// A governed response needs to say what was asked.
+    /// A governed response needs the request's type and summary.
     #[error("a governed response needs the request's type and summary")]
     Request,
     /// A governed response needs a confidence.

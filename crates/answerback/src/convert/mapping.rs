@@ -1,6 +1,7 @@
 use crate::contract::Contract;
 
-/// Where each contract shows one member of the [`super::Reply`]. What has no place rides in the slot.
+/// The places at which each contract shows one member of the [`super::Reply`]. A member without a place is
+/// stored in the extension slot.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Mapping {
@@ -17,7 +18,7 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    /// The places in one contract.
+    /// Returns the places in one contract.
     pub fn places(&self, contract: Contract) -> &'static [&'static str] {
         match contract {
             Contract::Atdf => self.atdf,
@@ -29,7 +30,8 @@ impl Mapping {
     }
 }
 
-/// The table of `docs/convert.md`: a place is a JSON Pointer, and a test holds it against what is written.
+/// The table of `docs/convert.md`. Each place is a JSON Pointer, and a test compares it with the written
+/// documents.
 pub static MAPPING: &[Mapping] = &[
     Mapping {
         member: "outcome",
@@ -132,7 +134,7 @@ mod tests {
         value.as_object().cloned().unwrap_or_default()
     }
 
-    /// A reply with something in every member.
+    /// Returns a reply with a value in every member.
     fn full(outcome: Outcome) -> Reply {
         let mut reply =
             Reply::new(outcome, "A summary", Timestamp::from_unix_millis(1_767_362_220_000));

@@ -1,15 +1,15 @@
-//! The same reply in another contract.
+//! Converts replies from one contract to another.
 //!
-//! Every document is read into one shared view, the [`Reply`], and written from it. What the target has no
-//! member for goes into its extension slot, so that the way back restores the document exactly; what
-//! the target requires and the source lacks is an [`Inputs`] member, never invented.
+//! Every document is read into one shared form, the [`Reply`], and written from it. Parts that the target has
+//! no member for go into its extension slot, so that converting back restores the document exactly. Values
+//! that the target requires and the source lacks come from the [`Inputs`]. They are never made up.
 //!
-//! | file | what it does |
+//! | file | purpose |
 //! |---|---|
-//! | `reply` | the shared view |
-//! | `atdf`, `governed`, `tool`, `ui` | one contract to and from the view |
-//! | `slot` | what rides along unseen |
-//! | `between` | the way there and the way home |
+//! | `reply` | the shared form |
+//! | `atdf`, `governed`, `tool`, `ui` | reading and writing one contract |
+//! | `slot` | the extension slot |
+//! | `between` | the conversion in both directions |
 
 mod atdf;
 mod between;

@@ -4,40 +4,40 @@ use serde_json::{Map, Value};
 use crate::finding::Severity;
 use crate::time::Timestamp;
 
-/// What all contracts share: a reply, whoever carries it.
+/// A reply in the form that all contracts share.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct Reply {
-    /// How it went.
+    /// The outcome of the request.
     pub outcome: Outcome,
-    /// What happened, in one line or a few.
+    /// A summary of what happened, in one line or a few.
     pub summary: String,
     /// The output, by name.
     pub body: Map<String, Value>,
-    /// Errors and warnings that the reply reports.
+    /// The errors and warnings that the reply reports.
     pub findings: Vec<ReplyProblem>,
-    /// Artifacts, as UI envelopes write them.
+    /// The artifacts, in the form of UI envelopes.
     pub artifacts: Vec<Value>,
-    /// Missions proposed or started, as UI envelopes write them.
+    /// The missions that were proposed or started, in the form of UI envelopes.
     pub missions: Vec<Value>,
-    /// Signals emitted, as UI envelopes write them.
+    /// The signals that were emitted, in the form of UI envelopes.
     pub signals: Vec<Value>,
-    /// What could be done next.
+    /// The steps that could come next.
     pub next: Vec<Next>,
-    /// Who answers: response id, protocol version and agent, as governed responses write them.
+    /// The response id, the protocol version and the agent, in the form of governed responses.
     pub identity: Option<Map<String, Value>>,
-    /// What is attested: confidence and governance, as governed responses write them.
+    /// The confidence and the governance flags, in the form of governed responses.
     pub attestation: Option<Map<String, Value>>,
-    /// What was asked, as governed responses write it.
+    /// The request, in the form of governed responses.
     pub request: Option<Map<String, Value>>,
-    /// Which tool answers, and how it ran.
+    /// The tool that ran, with its version and audit.
     pub tool: Option<ToolFacts>,
-    /// When.
+    /// The time of the reply.
     pub time: Timestamp,
 }
 
 impl Reply {
-    /// A reply that went this way, at this time, with nothing else in it.
+    /// Creates a reply with this outcome, summary and time, and nothing else.
     pub fn new(outcome: Outcome, summary: impl Into<String>, time: Timestamp) -> Self {
         Self {
             outcome,
@@ -56,36 +56,36 @@ impl Reply {
         }
     }
 
-    /// The reported errors.
+    /// Iterates over the reported errors.
     pub fn errors(&self) -> impl Iterator<Item = &ReplyProblem> {
         self.findings.iter().filter(|finding| finding.severity == Severity::Error)
     }
 
-    /// The reported warnings.
+    /// Iterates over the reported warnings.
     pub fn warnings(&self) -> impl Iterator<Item = &ReplyProblem> {
         self.findings.iter().filter(|finding| finding.severity != Severity::Error)
     }
 }
 
-/// How a reply went, in the finest words that any contract has.
+/// The outcome of a request, as finely as any of the contracts distinguishes it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(clippy::exhaustive_enums, reason = "the contracts define these five outcomes")]
 pub enum Outcome {
-    /// All was done.
+    /// Everything was done.
     Ok,
-    /// All was done, with something to look at.
+    /// Everything was done, with warnings.
     Warning,
-    /// A part was done.
+    /// Only a part was done.
     Partial,
-    /// It failed.
+    /// The request failed.
     Error,
-    /// It was refused.
+    /// The request was refused.
     Refused,
 }
 
 impl Outcome {
-    /// Whether the request was not served.
+    /// True if the request was not served.
     pub const fn is_failure(self) -> bool {
         matches!(self, Self::Error | Self::Refused)
     }
@@ -95,22 +95,22 @@ impl Outcome {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct ReplyProblem {
-    /// Error or warning.
+    /// The severity: error or warning.
     pub severity: Severity,
-    /// Its code.
+    /// The code, which programs compare.
     pub code: String,
-    /// What happened.
+    /// The message, which says what happened.
     pub message: String,
-    /// The file or field it is about.
+    /// The file or field that the problem is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// More, by name.
+    /// Further details, by name.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub details: Map<String, Value>,
 }
 
 impl ReplyProblem {
-    /// An error or warning with nothing but a code and a message.
+    /// Creates an error or warning with only a code and a message.
     pub fn new(severity: Severity, code: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             severity,
@@ -129,33 +129,33 @@ impl ReplyProblem {
     }
 }
 
-/// Something that could be done next.
+/// A step that could come next.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct Next {
-    /// What kind of step it is.
+    /// The kind of step.
     pub kind: NextKind,
-    /// What people see: a label, a question, or what is needed.
+    /// The text for people: a label, a question, or the information that is needed.
     pub label: String,
-    /// Why.
+    /// The reason for the step.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// The tool or agent that does it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// The action's own id.
+    /// The id of the action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// With which arguments.
+    /// The arguments of the step.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub parameters: Map<String, Value>,
-    /// Whether nothing is complete without it.
+    /// True if the request is incomplete without the step.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
 }
 
 impl Next {
-    /// A step with nothing but a label.
+    /// Creates a step with only a label.
     pub fn new(kind: NextKind, label: impl Into<String>) -> Self {
         Self {
             kind,
@@ -176,30 +176,30 @@ impl Next {
 pub enum NextKind {
     /// The tool that a tool envelope recommends.
     Intent,
-    /// Something offered: an action of a tool envelope, a suggested action of a UI envelope.
+    /// An offer: an action of a tool envelope, or a suggested action of a UI envelope.
     Action,
     /// Another agent that should take over.
     Handoff,
     /// A question to the caller.
     Question,
-    /// Something the agent needs to know.
+    /// Information that the agent needs.
     Context,
 }
 
-/// Which tool answers, and how it ran.
+/// The tool that ran, with its version and audit.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct ToolFacts {
     /// The tool's name, as it declares itself.
     pub name: String,
-    /// Its version.
+    /// The tool's version.
     pub version: String,
     /// The audit members other than the time.
     pub audit: Map<String, Value>,
 }
 
 impl ToolFacts {
-    /// A tool of this name and version; nothing is known of how it ran.
+    /// Creates the facts about a tool with this name and version, and an empty audit.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self { name: name.into(), version: version.into(), audit: Map::new() }
     }

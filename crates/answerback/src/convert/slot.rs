@@ -1,4 +1,5 @@
-//! The extension slot: what rides along unseen, so that the way back restores it.
+//! Defines the extension slot. It stores the parts of a reply that a document cannot show, so that converting
+//! back restores them.
 
 use std::collections::BTreeMap;
 
@@ -9,25 +10,26 @@ use super::Reply;
 use crate::contract::Contract;
 use crate::json::patch::Operation;
 
-/// What a document carries beside its visible members.
+/// The hidden data of a document, next to its visible members.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub(super) struct ExtensionSlot {
-    /// Members of the [`Reply`] that the document cannot show.
+    /// The members of the [`Reply`] that the document cannot show.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(super) reply: Map<String, Value>,
-    /// Names in the visible body that are the reply's artifacts, missions or signals.
+    /// The names in the visible body that hold the reply's artifacts, missions or signals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) lifted: Vec<String>,
-    /// For a contract the reply came through: what turns the document we would write into the one it was.
+    /// The patches that restore the documents that the reply was converted from, by contract. Each applies to
+    /// the document that we would write in that contract.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) exact: BTreeMap<String, Vec<Operation>>,
 }
 
-/// The name of our member inside `meta`, `metadata` and `_meta`.
+/// The name of our member in `meta`, `metadata` and `_meta`.
 const NAME: &str = "answerback";
 
 impl ExtensionSlot {
-    /// Takes the slot out of a document. One that is not ours stays where it is.
+    /// Takes the slot out of a document. A member that is not our slot stays where it is.
     pub(super) fn take(document: &mut Value, contract: Contract) -> Self {
         let Some(holder) = document.get_mut(holder(contract)).and_then(Value::as_object_mut) else {
             return Self::default();
@@ -48,7 +50,7 @@ impl ExtensionSlot {
         }
     }
 
-    /// Puts the slot into a document, unless there is nothing in it.
+    /// Puts the slot into a document, unless it is empty.
     pub(super) fn put(&self, document: &mut Value, contract: Contract) {
         if *self == Self::default() {
             return;
@@ -63,7 +65,7 @@ impl ExtensionSlot {
         }
     }
 
-    /// Lays the carried members over what is visible.
+    /// Returns the visible reply with the stored members in place of its own.
     pub(super) fn over(&self, visible: &Reply) -> Reply {
         let mut members = serde_json::to_value(visible).unwrap_or_default();
         if let Some(members) = members.as_object_mut() {
@@ -77,7 +79,7 @@ impl ExtensionSlot {
     }
 }
 
-/// The member of the document that holds extensions.
+/// Returns the name of the document's member that holds extensions.
 fn holder(contract: Contract) -> &'static str {
     match contract {
         Contract::Atdf => "meta",
@@ -86,7 +88,8 @@ fn holder(contract: Contract) -> &'static str {
     }
 }
 
-/// `meta` and `metadata` are members of their contracts; `_meta` is there only for extensions.
+/// True if an empty holder is removed. `_meta` only exists for extensions, but `meta` and `metadata` belong
+/// to their contracts.
 fn contract_omits_empty_holder(contract: Contract) -> bool {
     matches!(contract, Contract::Tool | Contract::Governed)
 }

@@ -1,4 +1,4 @@
-//! Tool envelopes.
+//! Converts tool envelopes.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -10,11 +10,11 @@ use crate::finding::Severity;
 use crate::finding::is_blank;
 use crate::time::Timestamp;
 
-/// The code of the warning that stands for a partial outcome.
+/// The code of the warning that marks a partial outcome.
 const PARTIAL: &str = "PARTIAL_RESULT";
-/// The code of an error that came without one.
+/// The code of an error or warning without a valid one.
 const UNKNOWN: &str = "UNSPECIFIED";
-/// Where an envelope comes from when no tool ran to produce it.
+/// The `audit.source` of an envelope that no tool produced.
 const SOURCE: &str = "answerback/convert";
 
 pub(super) fn read(document: &Value, lifted: &[String]) -> Reply {
@@ -103,7 +103,7 @@ pub(super) fn write(reply: &Reply, inputs: &Inputs) -> Result<Plain, MissingInpu
     Ok(Plain { document: Value::Object(envelope), lifted })
 }
 
-/// Which tool the envelope names, and how it ran.
+/// Returns the tool that the envelope names and its audit, as inputs.
 pub(super) fn inputs(document: &Value) -> Inputs {
     let mut facts = ToolFacts::new(text(document.get("tool")), text(document.get("version")));
     facts.audit = document.get("audit").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -135,7 +135,7 @@ fn intent(reply: &Reply) -> Option<Intent> {
     Some(intent)
 }
 
-/// Only what names a tool can be offered as an action.
+/// Returns the offered steps that name a tool as actions. A step without a tool cannot be an action.
 fn actions(reply: &Reply) -> Vec<Action> {
     let offered = reply.next.iter().filter(|next| next.kind == NextKind::Action);
     offered
@@ -158,7 +158,7 @@ fn filled(text: &str, otherwise: &str) -> String {
     if is_blank(text) { otherwise.to_owned() } else { text.to_owned() }
 }
 
-/// A summary is one line that is not blank.
+/// Returns a summary as one line that is not blank.
 pub(super) fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let unchanged = !text.contains(['\n', '\r']) && !is_blank(text);

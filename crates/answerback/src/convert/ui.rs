@@ -1,4 +1,4 @@
-//! UI envelopes.
+//! Converts UI envelopes.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use crate::finding::Severity;
 use crate::finding::is_blank;
 use crate::time::Timestamp;
 
-/// Marks the artifact that shows a body, in the artifact's metadata.
+/// The value in an artifact's metadata that marks the artifact as the body.
 const BODY: &str = "body";
 const ERROR_PREFIX: &str = "❌ Error: ";
 

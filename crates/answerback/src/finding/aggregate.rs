@@ -5,21 +5,21 @@ use std::hash::{Hash, Hasher};
 use super::{Severity, ValidationError};
 use crate::json::Pointer;
 
-/// Findings as they are reported: each once, in order, repeats over a list folded into one, and no
-/// more of them than were asked for.
+/// Findings in the form in which they are reported: without duplicates, ordered, with repeats over a list folded into
+/// one group, and limited in number.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Aggregate<'f> {
-    /// What is shown, in order: severity first, then path.
+    /// The reported groups, ordered by severity, then by path.
     pub groups: Vec<Group<'f>>,
-    /// How many different findings there are.
+    /// The number of different findings.
     pub total: usize,
-    /// How many of them are in none of the groups.
+    /// The number of findings that are in none of the groups.
     pub left_out: usize,
 }
 
 impl Aggregate<'_> {
-    /// Whether any finding that is shown is an error.
+    /// True if any reported finding is an error.
     pub fn has_errors(&self) -> bool {
         self.groups.iter().any(|group| group.finding.is_error())
     }
@@ -29,21 +29,21 @@ impl Aggregate<'_> {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Group<'f> {
-    /// The finding; of a repeated one the first.
+    /// The finding, or the first one of a repeated finding.
     pub finding: &'f ValidationError,
-    /// The place; of a repeated finding with `*` for the indices that differ, such as `/items/*/qty`.
+    /// The place. For a repeated finding, `*` replaces the indices that differ, such as `/items/*/qty`.
     pub path: Cow<'f, str>,
     /// All findings of the group, in order.
     pub members: Vec<&'f ValidationError>,
 }
 
 impl Group<'_> {
-    /// How many findings it stands for.
+    /// Counts the findings in the group.
     pub fn count(&self) -> usize {
         self.members.len()
     }
 
-    /// The places of the first findings and of the last, `most` in all.
+    /// Iterates over the places of the first findings and of the last one, `most` in all.
     pub fn examples(&self, most: usize) -> impl Iterator<Item = &Pointer> {
         let skipped = self.count().saturating_sub(most);
         self.members
@@ -54,14 +54,14 @@ impl Group<'_> {
     }
 }
 
-/// How often a finding repeats before its repeats are folded: two are clearer as they are.
+/// The number of repeats from which a finding is folded. Two findings are clearer on their own.
 const FOLDED_FROM: usize = 3;
 
 /// Deduplicates, orders, folds and limits findings.
 ///
-/// Findings that read the same at the same place are one. The same code at the same keyword of the
-/// schema, at three or more indices of a list, is one group. When groups are left out, missing
-/// required fields are the last to go: nothing else can be mended before they are there.
+/// Findings with the same text at the same place are merged. Findings with the same code and schema keyword at three
+/// or more indices of a list form one group. If groups are left out, missing required fields stay longest, because
+/// other mistakes cannot be fixed without them.
 ///
 /// ```
 /// use answerback::finding::{Severity, ValidationError, aggregate};
@@ -88,7 +88,7 @@ pub fn aggregate(findings: &[ValidationError], limit: usize) -> Aggregate<'_> {
     Aggregate { groups, total, left_out: total - shown }
 }
 
-/// Everything a reader sees, so that equal findings become neighbours.
+/// Returns the sort key: everything visible in a finding, so that equal findings are adjacent.
 fn order(finding: &ValidationError) -> (Severity, &str, &str, &str, Option<&str>, Option<&str>) {
     (
         finding.severity,
@@ -104,16 +104,15 @@ fn reads_the_same(a: &ValidationError, b: &ValidationError) -> bool {
     order(a) == order(b)
 }
 
-/// What findings have in common that are one finding at many indices. Without the schema's keyword the
-/// message has to be the same.
+/// The properties shared by the findings of a group. Without a schema keyword, the messages must be equal.
 type GroupKey<'f> = (Severity, &'f str, Result<&'f str, &'f str>, Starred<'f>);
 
-/// A path that equals every other that differs from it in indices only.
+/// A path that equals all paths that differ from it only in indices.
 #[derive(Clone, Copy)]
 struct Starred<'f>(&'f str);
 
 impl<'f> Starred<'f> {
-    /// The tokens, with `*` for indices.
+    /// Iterates over the tokens, with `*` for indices.
     fn tokens(self) -> impl Iterator<Item = &'f str> {
         self.0.split('/').map(|token| if is_index(token) { "*" } else { token })
     }
@@ -138,7 +137,7 @@ fn fold(ordered: Vec<&ValidationError>) -> Vec<Group<'_>> {
     let mut alike: HashMap<GroupKey<'_>, Vec<usize>> = HashMap::new();
     let has_index =
         |finding: &ValidationError| finding.field_path.as_str().split('/').any(is_index);
-    // Too few of them to be folded are not compared.
+    // If there are too few findings with an index, none can be folded.
     let may_fold =
         ordered.iter().filter(|finding| has_index(finding)).nth(FOLDED_FROM - 1).is_some();
     for finding in ordered {
@@ -176,7 +175,7 @@ fn fold(ordered: Vec<&ValidationError>) -> Vec<Group<'_>> {
     groups
 }
 
-/// The path with `*` for those indices only that differ between the members.
+/// Returns the path with `*` for the indices that differ between the members.
 fn common_pattern(members: &[&ValidationError]) -> String {
     let mut tokens: Vec<&str> = members[0].field_path.as_str().split('/').collect();
     for member in &members[1..] {
@@ -189,7 +188,7 @@ fn common_pattern(members: &[&ValidationError]) -> String {
     tokens.join("/")
 }
 
-/// The indices of a path, which order those that differ in nothing else by number: 2 before 10.
+/// Returns the indices of a path as numbers, so that 2 sorts before 10.
 fn indices(path: &str) -> Vec<u64> {
     path.split('/').filter(|token| is_index(token)).filter_map(|token| token.parse().ok()).collect()
 }
@@ -215,7 +214,7 @@ fn keep_most_important(groups: &mut Vec<Group<'_>>, limit: usize) {
     });
 }
 
-/// What goes last when there is no room for all: the lower, the longer it stays.
+/// Returns the sort key for dropping findings at the limit: the highest keys are dropped first.
 pub(crate) fn importance(finding: &ValidationError) -> (Severity, bool) {
     (finding.severity, finding.error_code != super::val::REQUIRED_FIELD_MISSING.code)
 }

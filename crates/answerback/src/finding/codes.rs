@@ -1,29 +1,29 @@
-//! Every code, explained once. `answerback explain` and the reference in `docs/codes.md` print this table.
+//! Explains every code. `answerback explain` and the reference in `docs/codes.md` print this table.
 
 use super::{Severity, val};
 use crate::contract::{Profile, atdf, governed, tool, ui};
 use crate::governance::{handoff, lock, manifest, verify};
 
-/// A rule: what a code stands for. Each contract keeps its rules in its `check.rs`.
+/// A rule with its code and explanation. Each contract defines its rules in its `check.rs`.
 #[derive(Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_structs, reason = "rules are constants of this crate")]
 pub struct Rule {
     /// The stable code, such as `TOOL-004`.
     pub code: &'static str,
-    /// What breaking it means under the strict profile.
+    /// The severity of breaking the rule under the strict profile.
     pub severity: Severity,
-    /// What breaking it means under the lenient profile, where that is milder.
+    /// The severity of breaking the rule under the lenient profile, if it is lower.
     pub lenient: Severity,
-    /// The rule in one line, as a statement that holds for a good document.
+    /// The rule in one line, as a statement that is true for a valid document.
     pub title: &'static str,
-    /// Why the rule exists, and what breaks without it.
+    /// The reason for the rule, and the damage that breaking it does.
     pub reason: &'static str,
-    /// How to mend a document that breaks it.
+    /// The way to fix a document that breaks the rule.
     pub remedy: &'static str,
 }
 
 impl Rule {
-    /// How much breaking this rule matters under a profile.
+    /// Returns the severity of breaking this rule under a profile.
     pub const fn severity_under(&self, profile: Profile) -> Severity {
         match profile {
             Profile::Strict => self.severity,
@@ -38,7 +38,7 @@ macro_rules! rules {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $severity:ident $(/ $lenient:ident)?, $title:literal, $reason:literal, $remedy:literal;)+) => {
         $(
             $(#[$doc])*
-            // As code, because titles name members of documents.
+            // The title is marked as code, because titles contain the names of members.
             #[doc = concat!("`", $title, "`")]
             pub static $name: $crate::finding::Rule = $crate::finding::Rule {
                 code: $code,
@@ -49,7 +49,7 @@ macro_rules! rules {
                 remedy: $remedy,
             };
         )+
-        /// All rules of this table, by code.
+        /// All rules of this table, ordered by code.
         pub static RULES: &[&$crate::finding::Rule] = &[$(&$name),+];
     };
     (@lenient $severity:ident) => { $crate::finding::Severity::$severity };
@@ -80,7 +80,7 @@ rules! {
         "Nest the data less deeply, or send it as a string of JSON.";
 }
 
-/// Every rule there is, table by table.
+/// Iterates over all rules, table by table.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
     [
         RULES,
@@ -100,7 +100,7 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
     .copied()
 }
 
-/// The rule with this code, in any letter case.
+/// Returns the rule with this code, ignoring case.
 pub fn find(code: &str) -> Option<&'static Rule> {
     all().find(|rule| rule.code.eq_ignore_ascii_case(code))
 }

@@ -1,5 +1,5 @@
-/// Whether a character acts on what stands around it, or is there without being seen: controls, ends of lines,
-/// directions of writing, joiners, fillers, selectors and tags.
+/// True if a character is invisible or changes the text around it: controls, line ends, marks of writing direction,
+/// joiners, fillers, selectors and tags.
 ///
 /// ```
 /// assert!(answerback::finding::acts('\u{1b}') && answerback::finding::acts('\u{202e}'));
@@ -18,14 +18,14 @@ pub const fn acts(character: char) -> bool {
         | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// True if nothing in a text is seen: it is empty, or all white space, characters that act, and blanks that have a width
-/// of their own.
+/// True if nothing in a text is visible: it is empty, or has only white space, characters for which [`acts`] is true,
+/// and blank symbols with a width.
 ///
 /// ```
 /// assert!(answerback::finding::is_blank(" \u{200b}\u{2800}") && !answerback::finding::is_blank("\u{200b}a"));
 /// ```
 pub fn is_blank(text: &str) -> bool {
-    /// BRAILLE PATTERN BLANK and MUSICAL SYMBOL NULL NOTEHEAD are symbols by their category.
+    /// BRAILLE PATTERN BLANK and MUSICAL SYMBOL NULL NOTEHEAD are symbols by their Unicode category, but blank.
     const EMPTY_SYMBOLS: [char; 2] = ['\u{2800}', '\u{1d159}'];
     let is_seen = |character: char| {
         !character.is_whitespace() && !acts(character) && !EMPTY_SYMBOLS.contains(&character)

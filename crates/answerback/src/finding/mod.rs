@@ -1,7 +1,6 @@
-//! Everything that can be wrong, as one type.
+//! Findings: one type for everything that can be wrong in an input.
 //!
-//! A checker of documents and a checker of calls both answer with [`ValidationError`]s; [`codes`]
-//! explains every code once.
+//! The checks of documents and the check of calls both return [`ValidationError`]s. [`codes`] explains each code.
 
 mod aggregate;
 pub mod codes;

@@ -1,24 +1,23 @@
-//! Text of others, made harmless: on one line, with nothing that acts instead of being seen, and
-//! nothing that a model could take for a tag, a fence or a turn of the conversation.
+//! Makes text from other sources harmless. The result is on one line and has no active or invisible characters. It
+//! contains nothing that a model could take for a tag, a code fence or a turn of the conversation.
 //!
-//! What is taken out of play is written as its JSON escape, so a quoted text stays valid JSON and says
-//! the same.
+//! Dangerous characters are written as JSON escapes, so a quoted text stays valid JSON with the same meaning.
 
 use std::borrow::Cow;
 
 use super::control_chars::acts;
 
-/// Where a text is going to stand.
+/// The place where a text will be inserted.
 #[derive(Clone, Copy, Eq, PartialEq)]
 pub(crate) enum Quoting {
-    /// Between double quotes, as a JSON string: `"` and `\` are escaped too.
+    /// Between double quotes, as a JSON string. `"` and `\` are escaped, too.
     Json,
-    /// Among words of ours.
+    /// Inside a sentence that we wrote.
     Plain,
 }
 
-/// Appends the first unit of `rest`, a character or an escape that must not be cut, and returns how
-/// many bytes it stood for and how many characters it has.
+/// Appends the first unit of `rest`: a character, or an escape that must not be split. Returns the number of bytes
+/// consumed and the number of characters appended.
 pub(crate) fn push_unit(shown: &mut String, rest: &str, quoting: Quoting) -> (usize, usize) {
     let Some(character) = rest.chars().next() else { return (0, 0) };
     let before = shown.len();
@@ -32,7 +31,7 @@ pub(crate) fn push_unit(shown: &mut String, rest: &str, quoting: Quoting) -> (us
             shown.push_str("\\\\");
             width
         }
-        // Among our words an escape that is already there stays one unit, so that no cut parts it.
+        // In plain text, an existing escape stays one unit, so that no cut splits it.
         '\\' => {
             let length = escape_length(rest);
             shown.push_str(&rest[..length]);
@@ -53,15 +52,15 @@ pub(crate) fn push_unit(shown: &mut String, rest: &str, quoting: Quoting) -> (us
             return (width, 1);
         }
     };
-    // Escapes are ASCII: bytes are characters.
+    // Escapes are ASCII, so the number of bytes is the number of characters.
     (consumed, shown.len() - before)
 }
 
-/// The longest name that is shown, in characters.
+/// The maximum length of a displayed name, in characters.
 const SHOWN_NAME: usize = 128;
 
-/// A name of others in single quotes, for a sentence of ours: without secrets, on one line, bounded, and with nothing
-/// in it that could pose as our text.
+/// Formats a name from another source in single quotes, for use in a sentence. Secrets are redacted, the length is
+/// limited, and nothing in it can be mistaken for our text. The result is on one line.
 ///
 /// ```
 /// assert_eq!(answerback::finding::shown_name("read_file"), "'read_file'");
@@ -73,14 +72,14 @@ pub fn shown_name(name: &str) -> String {
     shown
 }
 
-/// A text of others, for a sentence of ours: without secrets, on one line, in at most so many characters, and with
-/// nothing in it that could pose as our text.
+/// Formats a text from another source for use in a sentence. Secrets are redacted, the length is at most `limit`
+/// characters, and nothing in it can be mistaken for our text. The result is on one line.
 pub fn shown_text(text: &str, limit: usize) -> String {
     cut(&plain(&super::secrets::redact(text)), limit).into_owned()
 }
 
-/// How many bytes at the start of a text are characters that stand for themselves wherever they
-/// stand: [`push_unit`] would append each as it is, as one character.
+/// Counts the bytes at the start of a text that never need an escape. [`push_unit`] would append each of them
+/// unchanged, as one character.
 pub(crate) fn ordinary_run(text: &str) -> usize {
     let is_ordinary = |byte: &u8| {
         matches!(byte, b' '..=b'~')
@@ -89,9 +88,9 @@ pub(crate) fn ordinary_run(text: &str) -> usize {
     text.as_bytes().iter().take_while(|byte| is_ordinary(byte)).count()
 }
 
-/// A character on one line: itself, or its JSON escape where it would act instead of being seen.
+/// Returns a character for output on one line: unchanged, or as its JSON escape if it is active or invisible.
 pub(crate) fn seen(character: char) -> impl Iterator<Item = char> {
-    // The longest escape is a pair of surrogates.
+    // The longest escape is a surrogate pair.
     let mut units = ['\0'; 12];
     let mut count = 0;
     let mut add = |unit: char| {
@@ -106,13 +105,14 @@ pub(crate) fn seen(character: char) -> impl Iterator<Item = char> {
     units.into_iter().take(count)
 }
 
-/// Whether nothing in a text can act or pass for a tag, as far as a look at each byte tells.
+/// True if a text certainly contains no active characters and no tags. The check looks at single bytes, so it can
+/// return false for harmless text.
 pub(crate) fn is_harmless(text: &str) -> bool {
     text.bytes()
         .all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'<' | b'`' | b'~' | b'['))
 }
 
-/// The text on one line among words of ours: harmless, and with its double quotes in pairs.
+/// Formats a text for use in a sentence: on one line, harmless, and with paired double quotes.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let quotes = text.bytes().filter(|byte| *byte == b'"').count();
     if quotes.is_multiple_of(2) && is_harmless(text) {
@@ -130,7 +130,7 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// A name in single quotes among words of ours: harmless, and at most `limit` characters between them.
+/// Appends a name in single quotes: harmless, and with at most `limit` characters between the quotes.
 pub(crate) fn push_name(shown: &mut String, name: &str, limit: usize) {
     shown.push('\'');
     let start = shown.len();
@@ -154,7 +154,7 @@ pub(crate) fn push_name(shown: &mut String, name: &str, limit: usize) {
             shown.push('…');
             break;
         }
-        // Room for the ellipsis, should the next unit be one too many.
+        // This leaves room for the ellipsis if the next unit does not fit.
         if length < limit {
             fits = shown.len();
         }
@@ -166,7 +166,7 @@ pub(crate) fn push_name(shown: &mut String, name: &str, limit: usize) {
     shown.push('\'');
 }
 
-/// The text in at most `limit` characters: cut between units, with open quotes closed behind "...".
+/// Shortens a text to at most `limit` characters. It cuts between units and closes open quotes after the "...".
 pub(crate) fn cut(text: &str, limit: usize) -> Cow<'_, str> {
     if text.len() <= limit || text.chars().count() <= limit {
         return Cow::Borrowed(text);
@@ -209,8 +209,8 @@ pub(crate) fn cut(text: &str, limit: usize) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// How many bytes the escape at the start of `text` has: `\n` two, `\u0041` six, a pair of surrogates
-/// twelve, a lone `\` one.
+/// Returns the length of the escape at the start of `text`, in bytes: two for `\n`, six for `\u0041`, twelve for a
+/// surrogate pair, one for a lone `\`.
 fn escape_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let is_unit = |at: usize| {
@@ -231,7 +231,7 @@ fn escape_length(text: &str) -> usize {
     }
 }
 
-/// Escapes the last double quote of a text in which one has no partner.
+/// Escapes the last double quote of a text with an odd number of them.
 fn pair_quotes(text: &mut String) {
     let (mut at, mut last, mut count) = (0, None, 0_usize);
     while let Some(byte) = text.as_bytes().get(at) {
@@ -255,7 +255,7 @@ fn is_fence(rest: &str, character: char) -> bool {
         .is_some_and(|three| three.iter().all(|byte| char::from(*byte) == character))
 }
 
-/// `<` before what makes it a tag, and the bracket of an instruction marker.
+/// True if a tag starts with this `<`, or an instruction marker with this bracket.
 fn opens_tag(rest: &str) -> bool {
     let bytes = rest.as_bytes();
     match bytes[0] {
@@ -280,7 +280,7 @@ fn opens_tag(rest: &str) -> bool {
     }
 }
 
-/// Whether a character passes for `<`.
+/// True if a character looks like `<`.
 const fn passes_for_a_tag(character: char) -> bool {
     matches!(character, '\u{fe64}' | '\u{ff1c}')
 }
@@ -289,7 +289,7 @@ fn push_escape(shown: &mut String, character: char) {
     escape(character, &mut |unit| shown.push(unit));
 }
 
-/// Hands out the JSON escape of a character, unit by unit.
+/// Passes the JSON escape of a character to `add`, one character at a time.
 fn escape(character: char, add: &mut impl FnMut(char)) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let short = match character {

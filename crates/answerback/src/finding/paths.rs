@@ -1,9 +1,9 @@
-//! Absolute paths of the machine, shown without what lies above them.
+//! Shortens absolute paths of the machine.
 
 use std::borrow::Cow;
 
-/// Directories at the root of the machines that agents run on. An absolute POSIX path begins with one
-/// of them or ends in a file name; anything else with slashes is a route or a JSON Pointer.
+/// Directories at the root of the machines that agents run on. An absolute POSIX path begins with one of them or ends
+/// in a file name. Other text with slashes is a route or a JSON Pointer.
 const TOP: &[&str] = &[
     "home",
     "Users",
@@ -60,8 +60,8 @@ const TOP: &[&str] = &[
     "sandbox",
 ];
 
-/// The text with absolute paths (POSIX, drive, UNC, `file:`) shown relative to `root` when they lie
-/// below it, and as `…/` and their last two parts when they do not.
+/// Shortens the absolute paths in a text (POSIX, drive, UNC, `file:`). A path below `root` becomes relative to it.
+/// Any other path becomes `…/` and its last two parts.
 ///
 /// ```
 /// use answerback::finding::relative_paths;
@@ -74,18 +74,18 @@ pub fn relative_paths<'t>(text: &'t str, root: Option<&str>) -> Cow<'t, str> {
     relative(text, root, Backslash::Plain)
 }
 
-/// [`relative_paths`] for a text in which strings are escaped as in JSON: `\n` is a line break there, and
-/// the backslashes of a path stand twice.
+/// Works like [`relative_paths`] for a text with strings escaped as in JSON. There `\n` is a line break, and the
+/// backslashes of a path are doubled.
 pub(crate) fn relative_paths_in_json<'t>(text: &'t str, root: Option<&str>) -> Cow<'t, str> {
     relative(text, root, Backslash::Escapes)
 }
 
-/// What a backslash stands for.
+/// The meaning of a backslash.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Backslash {
-    /// Itself.
+    /// A backslash is a plain character.
     Plain,
-    /// The start of an escape of JSON, where one follows.
+    /// A backslash starts a JSON escape, if one follows.
     Escapes,
 }
 
@@ -107,7 +107,7 @@ fn relative<'t>(text: &'t str, root: Option<&str>, backslash: Backslash) -> Cow<
         let Some(start) = path_start(bytes, separator, backslash) else { continue };
         let end = path_end(text, separator, backslash);
         if let Some(relative) = shorten(&text[start..end], root) {
-            // An overlap cannot be: a start lies behind the end of the path before it.
+            // Paths cannot overlap, because each starts after the end of the previous one.
             shown.push_str(&text[copied..start.max(copied)]);
             shown.push_str(&relative);
             copied = end;
@@ -121,7 +121,7 @@ fn relative<'t>(text: &'t str, root: Option<&str>, backslash: Backslash) -> Cow<
     Cow::Owned(shown)
 }
 
-/// Where the path begins whose first separator is here, if an absolute path begins here.
+/// Returns the start of the absolute path whose first separator is here, if there is one.
 fn path_start(bytes: &[u8], separator: usize, backslash: Backslash) -> Option<usize> {
     let before = |back: usize| separator.checked_sub(back).map(|at| bytes[at]);
     let is_edge = |byte: Option<u8>| {
@@ -129,7 +129,7 @@ fn path_start(bytes: &[u8], separator: usize, backslash: Backslash) -> Option<us
             !byte.is_ascii() && byte != 0xa6 || b" \t\r\n\"'`([{<,;=|>@".contains(&byte)
         })
     };
-    // `C:\` and `C:/`, but not the `s:/` of `https://`.
+    // This matches `C:\` and `C:/`, but not the `s:/` of `https://`.
     if before(1) == Some(b':')
         && before(2).is_some_and(|drive| drive.is_ascii_alphabetic())
         && is_edge(before(3))
@@ -151,18 +151,18 @@ fn path_start(bytes: &[u8], separator: usize, backslash: Backslash) -> Option<us
     begins.then_some(separator)
 }
 
-/// How many backslashes stand in a row from here on.
+/// Counts the backslashes in a row from here on.
 fn backslashes(bytes: &[u8], from: usize) -> usize {
     bytes[from..].iter().take_while(|byte| **byte == b'\\').count()
 }
 
-/// Whether the last of a row of backslashes begins an escape of JSON that is no backslash itself.
+/// True if the last of a row of backslashes starts a JSON escape other than `\\`.
 fn is_escape(bytes: &[u8], from: usize, run: usize) -> bool {
     run % 2 == 1
         && matches!(bytes.get(from + run), Some(b'n' | b'r' | b't' | b'b' | b'f' | b'u' | b'"'))
 }
 
-/// Whether `\\server\share` begins here. In JSON each of its backslashes stands twice.
+/// True if `\\server\share` begins here. In JSON, each of its backslashes is doubled.
 fn is_network_path(bytes: &[u8], from: usize, backslash: Backslash) -> bool {
     let run = backslashes(bytes, from);
     let name = bytes[from + run..]
@@ -208,7 +208,7 @@ fn path_end(text: &str, from: usize, backslash: Backslash) -> usize {
     end
 }
 
-/// An absolute path without what lies above it; `None` if it is no absolute path.
+/// Shortens an absolute path. Returns `None` for text that is not an absolute path.
 fn shorten(path: &str, root: Option<&str>) -> Option<String> {
     let (scheme, place) = match path.get(..5).filter(|start| start.eq_ignore_ascii_case("file:")) {
         Some(_) => (true, &path[5..]),
@@ -231,7 +231,7 @@ fn shorten(path: &str, root: Option<&str>) -> Option<String> {
     Some(format!("…/{}", parts[parts.len().saturating_sub(2)..].join("/")))
 }
 
-/// The parts below the root, if the path lies there.
+/// Returns the parts of the path below the root, if the path is inside the root.
 fn below<'p, 'a>(parts: &'a [&'p str], root: &str) -> Option<&'a [&'p str]> {
     let mut rest = parts;
     let mut depth = 0;
@@ -243,7 +243,7 @@ fn below<'p, 'a>(parts: &'a [&'p str], root: &str) -> Option<&'a [&'p str]> {
         rest = others;
         depth += 1;
     }
-    // A path that climbs out again is not below.
+    // A path with `..` may leave the root, so it is not below it.
     (depth > 0 && !rest.contains(&"..")).then_some(rest)
 }
 
@@ -322,7 +322,7 @@ mod tests {
         ] {
             assert_eq!(relative_paths_in_json(text, None), expected);
         }
-        // Without a server and a share there is no network path.
+        // A network path needs a server and a share.
         for text in [r"\\nfoo\\nbar", r"a\\b", r"\\"] {
             assert_eq!(relative_paths(text, None), text);
         }

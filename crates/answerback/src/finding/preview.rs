@@ -7,20 +7,20 @@ use super::secrets::{
 };
 use crate::json::Pointer;
 
-/// What stands after a value that was cut.
+/// The mark after a truncated value.
 pub(crate) const TRUNCATED: &str = " (truncated)";
 
-/// A value on one line of at most 100 characters, the quotes around a string aside; see [`Preview`].
+/// Formats a value on one line of at most 100 characters, not counting the quotes around a string; see [`Preview`].
 pub fn preview(value: &Value) -> String {
     Preview::new().show(value)
 }
 
-/// How a value is shown to a model, a log or a person: short, on one line, without secrets, and with
-/// nothing in it that could pass for our text or for a tag.
+/// Options for the preview of a value for a model, a log or a person: short, on one line, and with secrets redacted.
+/// Nothing in it can be mistaken for our text or for a tag.
 ///
-/// A value that does not fit is cut between characters, its quotes and brackets are closed, and
-/// ` (truncated)` follows. Long arrays show their first two elements, how many more there are, and the
-/// last. Only what is shown is looked at, however large the value.
+/// A value that does not fit is cut between characters, its quotes and brackets are closed, and ` (truncated)`
+/// follows. A long array shows its first two elements, the number of omitted ones, and the last. The work depends on
+/// the size of the preview, not of the value.
 ///
 /// ```
 /// use answerback::finding::Preview;
@@ -39,40 +39,41 @@ pub struct Preview {
 }
 
 impl Preview {
-    /// At most 100 characters, 5 elements and 3 levels.
+    /// Creates a preview of at most 100 characters, 5 elements and 3 levels.
     pub const fn new() -> Self {
         Self { max_characters: 100, max_items: 5, max_depth: 3, root: None }
     }
 
-    /// Sets the length, in characters; the quotes around a string and ` (truncated)` come on top. Less than 20 counts as 20.
+    /// Sets the length, in characters. The quotes around a string and ` (truncated)` are added to it. Less than 20
+    /// counts as 20.
     #[must_use]
     pub const fn with_max_characters(mut self, characters: usize) -> Self {
         self.max_characters = if characters < 20 { 20 } else { characters };
         self
     }
 
-    /// Sets how many elements of an array are shown before its middle is left out.
+    /// Sets the number of array elements that are shown before the middle is left out. Less than 3 counts as 3.
     #[must_use]
     pub const fn with_max_items(mut self, items: usize) -> Self {
         self.max_items = if items < 3 { 3 } else { items };
         self
     }
 
-    /// Sets how many levels of arrays and objects are shown, at most 8.
+    /// Sets the number of levels of arrays and objects that are shown, at most 8.
     #[must_use]
     pub const fn with_max_depth(mut self, depth: usize) -> Self {
         self.max_depth = if depth > 8 { 8 } else { depth };
         self
     }
 
-    /// Sets the directory that absolute paths are shown relative to.
+    /// Sets the directory to which absolute paths are shown relative.
     #[must_use]
     pub fn with_root(mut self, root: impl Into<String>) -> Self {
         self.root = Some(root.into());
         self
     }
 
-    /// The value, previewed.
+    /// Formats the preview of a value.
     pub fn show(&self, value: &Value) -> String {
         match value {
             Value::String(text) => self.show_text(text),
@@ -84,16 +85,16 @@ impl Preview {
         }
     }
 
-    /// A text, previewed as the string that it is.
+    /// Formats the preview of a text as a JSON string.
     ///
-    /// The quotes around it do not count.
+    /// The quotes around it do not count toward the length.
     pub(crate) fn show_text(&self, text: &str) -> String {
         let mut line = PreviewLine::new(self, self.max_characters + 2);
         line.string(text);
         line.finish()
     }
 
-    /// The value at a place of the arguments, previewed. A name on the way there may tell that it is
+    /// Formats the preview of the value at a place of the arguments. It is redacted if a name on the path marks it as
     /// a secret.
     pub fn show_at(&self, place: &Pointer, value: &Value) -> String {
         match kind_of_place(place) {
@@ -102,7 +103,7 @@ impl Preview {
         }
     }
 
-    /// What is shown instead of a value known to be a secret, for one whose schema says `writeOnly`.
+    /// Formats the mark that replaces a known secret, such as a value whose schema says `writeOnly`.
     pub fn show_secret(&self, kind: SecretKind) -> String {
         format!("\"{}\"", kind.mark())
     }
@@ -114,12 +115,13 @@ impl Default for Preview {
     }
 }
 
-/// The secret that a place holds by the names on the way to it.
+/// Returns the kind of secret that the names on the path to a place announce.
 pub(crate) fn kind_of_place(place: &Pointer) -> Option<SecretKind> {
     place.tokens().find_map(|token| kind_of_name(&token))
 }
 
-/// The secret that a place of a document holds by what stands next to it, as in `{"name": "DB_PASSWORD", "value": …}`.
+/// Returns the kind of secret at a place of a document that neighboring values announce, as in `{"name":
+/// "DB_PASSWORD", "value": …}`.
 pub(crate) fn kind_at(document: &Value, place: &Pointer) -> Option<SecretKind> {
     let mut value = document;
     for token in place.tokens() {
@@ -142,23 +144,23 @@ pub(crate) fn kind_at(document: &Value, place: &Pointer) -> Option<SecretKind> {
     None
 }
 
-/// How deep a line can nest: the deepest preview and the innermost bracket.
+/// The maximum nesting of a line: the deepest preview, with its innermost quotes.
 const BRACKETS: usize = 10;
 
-/// A line under construction that knows where it can still be cut.
+/// A line under construction, with the last place where it can be cut.
 struct PreviewLine<'p> {
     preview: &'p Preview,
     max_characters: usize,
     text: String,
     length: usize,
-    /// Closing brackets and quotes owed, outermost first.
+    /// The closing brackets and quotes that are still needed, outermost first.
     owed: [u8; BRACKETS],
     owing: usize,
     cut: CutPoint,
     over: bool,
 }
 
-/// The last place where an ellipsis and all that is owed still fit.
+/// The last place where an ellipsis and all closing characters still fit.
 #[derive(Clone, Copy)]
 struct CutPoint {
     bytes: usize,
@@ -193,7 +195,7 @@ impl<'p> PreviewLine<'p> {
         self.text
     }
 
-    /// Notes that `characters` were appended as one unit.
+    /// Counts `characters` that were appended as one unit.
     fn appended(&mut self, characters: usize) {
         self.length += characters;
         if self.length + 3 + self.owing <= self.max_characters {
@@ -219,7 +221,7 @@ impl<'p> PreviewLine<'p> {
         self.appended(1);
     }
 
-    /// Shows a value in the member of this name, or in a list in it.
+    /// Appends a value of the member with this name, or of a list in it.
     fn value(&mut self, value: &Value, depth: usize, name: Option<&str>) {
         match value {
             Value::Null => self.push("null"),
@@ -297,14 +299,13 @@ impl<'p> PreviewLine<'p> {
         self.string_with(text, secrets::find);
     }
 
-    /// The text of a member, or of a list in it.
+    /// Appends a text of a member, or of a list in it.
     fn member(&mut self, siblings: Siblings, name: &str, text: &str) {
         self.string_with(text, |text| siblings.find(name, text));
     }
 
     fn string_with(&mut self, text: &str, find: impl FnOnce(&str) -> Vec<Secret>) {
-        // Redaction looks at all that may be shown and a good part beyond: a secret that begins in
-        // sight must be seen whole.
+        // Redaction searches more text than the preview shows, because a secret may extend beyond the cut.
         let (seen, whole) = window(text, self.preview.max_characters.saturating_mul(4).max(4096));
         let root = self.preview.root.as_deref();
         self.open("\"", b'"');
@@ -324,7 +325,7 @@ impl<'p> PreviewLine<'p> {
     fn part(&mut self, text: &str) {
         let mut rest = text;
         while !rest.is_empty() && !self.over {
-            // As long as all that is owed fits behind it, a run needs no look at each character.
+            // While the closing characters still fit, a run of ordinary characters needs no check of each character.
             let room = self.max_characters.saturating_sub(self.length + 3 + self.owing);
             let run = ordinary_run(rest).min(room);
             if run > 0 {
@@ -340,13 +341,13 @@ impl<'p> PreviewLine<'p> {
     }
 }
 
-/// The beginning of a text, up to the last word that ends within `bytes`; and whether that is all of it.
+/// Returns the start of a text up to the last word that ends within `bytes`, and true if that is the whole text.
 pub(crate) fn window(text: &str, bytes: usize) -> (&str, bool) {
     if text.len() <= bytes {
         return (text, true);
     }
     let seen = &text[..text.floor_char_boundary(bytes)];
-    // A word cut in half may be half a secret. One word alone is judged by what is seen of it.
+    // A word that is cut in half may be half a secret. A text of a single word is cut anyway.
     let last_gap =
         seen.rfind(|character: char| character.is_whitespace() || "\"',;&".contains(character));
     (&seen[..last_gap.filter(|at| *at > 0).unwrap_or(seen.len())], false)

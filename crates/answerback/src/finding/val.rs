@@ -1,4 +1,4 @@
-//! The ten codes of a tool call that does not meet its schema.
+//! Defines the ten codes for a tool call that does not match its schema.
 
 use super::codes::rules;
 

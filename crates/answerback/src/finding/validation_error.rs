@@ -24,7 +24,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// The lower-case word that JSON carries.
+    /// Returns the lowercase word used in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -80,16 +80,16 @@ pub struct ValidationError {
     pub(crate) facts: Facts,
 }
 
-/// Facts about a finding that hints, repairs and examples build on, so that all of them say the same.
+/// Facts about a finding, shared by hints, repairs and examples so that they all agree.
 ///
-/// They follow from the schema and the arguments, so they play no part in comparing findings.
+/// They follow from the schema and the arguments, so comparisons of findings ignore them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
-    /// Every value that is accepted at the place, where several branches of a union list some.
+    /// All values that are permitted at the place, if several branches of a union list some.
     pub(crate) values: Option<Arc<[Value]>>,
-    /// Every type that is accepted at the place, where several branches of a union name some.
+    /// All types that are permitted at the place, if several branches of a union name some.
     pub(crate) types: Vec<&'static str>,
-    /// True if the value says "nothing" and the schema lets the field be left out.
+    /// True if the value means "nothing" and the schema permits the field to be omitted.
     pub(crate) is_omittable: bool,
     /// True if the schema requires a field that it also forbids, so that no call can be valid.
     pub(crate) is_contradiction: bool,
@@ -104,7 +104,7 @@ impl PartialEq for Facts {
 impl Eq for Facts {}
 
 impl ValidationError {
-    /// A finding at the root, with an empty message.
+    /// Creates a finding at the root, with an empty message.
     pub fn new(error_code: impl Into<Cow<'static, str>>, severity: Severity) -> Self {
         Self {
             error_code: error_code.into(),
@@ -118,7 +118,7 @@ impl ValidationError {
         }
     }
 
-    /// A finding of a documented rule; the rule's title is the message until another is set.
+    /// Creates a finding for a documented rule. The rule's title is the message until another is set.
     pub fn of(rule: &'static Rule, field_path: Pointer) -> Self {
         Self::new(rule.code, rule.severity).with_path(field_path).with_message(rule.title)
     }
@@ -130,42 +130,42 @@ impl ValidationError {
         self
     }
 
-    /// Sets what is wrong.
+    /// Sets the message.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.message = message.into();
         self
     }
 
-    /// Sets how much it matters.
+    /// Sets the severity.
     #[must_use]
     pub fn with_severity(mut self, severity: Severity) -> Self {
         self.severity = severity;
         self
     }
 
-    /// Sets what would be right.
+    /// Sets the description of the expected value.
     #[must_use]
     pub fn with_expected(mut self, expected: impl Into<String>) -> Self {
         self.expected_value = Some(expected.into());
         self
     }
 
-    /// Sets what is there instead. The caller has previewed and redacted it.
+    /// Sets the preview of the actual value. The caller must have redacted it.
     #[must_use]
     pub fn with_actual(mut self, actual: impl Into<String>) -> Self {
         self.actual_value = Some(actual.into());
         self
     }
 
-    /// Sets the failing keyword of the schema.
+    /// Sets the path of the failed schema keyword.
     #[must_use]
     pub fn with_schema_path(mut self, schema_path: Pointer) -> Self {
         self.schema_path = Some(schema_path);
         self
     }
 
-    /// Whether this alone makes a document invalid or stops a call.
+    /// True if this finding alone makes a document invalid or stops a call.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

@@ -10,10 +10,10 @@ use crate::contract::{Contract, Invalid, Profile};
 use crate::finding::ValidationError;
 use crate::json::Place;
 
-/// The manifest and the lock in force, read together: who an agent is, and what it is for.
+/// Combines a manifest and its lock. It gives each agent its identity and its scope.
 ///
-/// It can be made of any two documents. What is wrong with them is kept, and while there is an error among
-/// it nobody gets an identity and no response is accepted.
+/// Any two documents can be combined, even broken ones. Their findings are in [`problems`](Self::problems).
+/// While one of them is an error, no agent gets an identity and no response is accepted.
 ///
 /// ```
 /// use answerback::governance::Authority;
@@ -25,35 +25,35 @@ use crate::json::Place;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Authority {
-    /// By canonical id; nobody when the manifest cannot be read.
+    /// The agents by canonical id. `None` if the manifest has errors.
     agents: Option<HashMap<String, Agent>>,
     problems: Vec<(Contract, ValidationError)>,
 }
 
-/// What manifest and lock say of one agent.
+/// Holds what manifest and lock state about one agent.
 #[derive(Clone, Debug)]
 pub(super) struct Agent {
-    /// Who it is, unless it is not locked.
+    /// The agent's identity. `None` if its prompt is not locked.
     pub(super) identity: Option<AgentIdentity>,
     pub(super) scope: Vec<AgentScope>,
-    /// What is wrong with its composition.
+    /// Findings about the agent's composition.
     pub(super) composition: Vec<ValidationError>,
 }
 
-/// A part of what an agent is for, in the manifest's words.
+/// Describes a part of an agent's scope, in the manifest's words.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct AgentScope {
-    /// The domain, or the orchestrator, whose scope it is.
+    /// The canonical id of the domain or orchestrator that has this scope.
     pub canonical_id: AgentId,
-    /// What it is for.
+    /// The scope as the manifest describes it.
     pub text: String,
-    /// Its share of the agent, in percent.
+    /// The share of the agent that this scope makes up, in percent.
     pub percent: u8,
 }
 
 impl Authority {
-    /// Reads a manifest and its lock, each by itself and both together.
+    /// Parses a manifest and its lock. It checks each by itself and compares the two.
     pub fn new(manifest: &Value, lock: &Value) -> Self {
         let mut problems = Vec::new();
         let mut compositions = Vec::new();
@@ -75,29 +75,30 @@ impl Authority {
         Self { agents, problems }
     }
 
-    /// Whether manifest and lock are valid and agree. Otherwise nothing is accepted.
+    /// Returns true if manifest and lock are valid and agree. Otherwise [`Authority::verify`] accepts no
+    /// response.
     pub fn is_sound(&self) -> bool {
         !self.problems.iter().any(|(_, finding)| finding.is_error())
     }
 
-    /// What is wrong with manifest and lock, and in which of the two. A composition that breaks its rules
-    /// concerns only its archetype and is not among it.
+    /// Returns the findings about manifest and lock, each with the contract that it concerns. A composition
+    /// that breaks its rules affects only its archetype, so it is not listed here.
     pub fn problems(&self) -> &[(Contract, ValidationError)] {
         &self.problems
     }
 
-    /// The identity of the agent with this canonical id.
+    /// Returns the identity of the agent with this canonical id.
     ///
     /// # Errors
     ///
-    /// When nobody has this id, or when manifest and lock cannot be relied on.
+    /// Returns an error if no agent has this id, or if manifest or lock has an error.
     pub fn identity(&self, agent_id: &str) -> Result<&AgentIdentity, AuthorityError> {
         self.sound()?;
         let agent = self.agent(agent_id).ok_or_else(|| self.unknown(agent_id))?;
         agent.identity.as_ref().ok_or_else(|| self.unknown(agent_id).into())
     }
 
-    /// Whether any manifest could be read, so that an agent that is not found is an unknown one.
+    /// Returns true if the manifest could be parsed. Only then does a missing agent mean an unknown one.
     pub(super) fn knows_agents(&self) -> bool {
         self.agents.is_some()
     }
@@ -113,7 +114,7 @@ impl Authority {
         UnknownAgent::among(agent_id, known.into_iter())
     }
 
-    /// The first thing that is wrong with manifest and lock, in words, and how many more there are.
+    /// Returns the first error in manifest or lock as text, with the number of further errors.
     pub(super) fn complaint(&self) -> Option<String> {
         let mut errors = self.problems.iter().filter(|(_, finding)| finding.is_error());
         let (contract, first) = errors.next()?;
@@ -132,7 +133,8 @@ impl Authority {
     }
 }
 
-/// A document that passed its check, as its type. Where the two disagree it is our mistake, and a problem too.
+/// Converts a document to its type, or returns `None` if its check found errors. A checked document that
+/// cannot be converted is our mistake, and is reported as a problem too.
 fn read<T: DeserializeOwned>(
     document: &Value,
     contract: Contract,
@@ -183,7 +185,7 @@ fn is_at_or_below(finding: &ValidationError, place: &str) -> bool {
     path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// What a prompt's agent is for. The scope of an archetype is that of its domains.
+/// Returns the scope of the agent under a prompt's key. An archetype has the scopes of its domains.
 fn scope(manifest: &Manifest, key: &str) -> Vec<AgentScope> {
     let of = |domain: &super::Domain, percent| AgentScope {
         canonical_id: domain.canonical_id.clone(),
@@ -200,14 +202,14 @@ fn scope(manifest: &Manifest, key: &str) -> Vec<AgentScope> {
     domain.map(|domain| vec![of(domain, 100)]).unwrap_or_default()
 }
 
-/// Why an authority gives no identity.
+/// An error that keeps an [`Authority`] from giving an identity.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthorityError {
-    /// Nobody speaks under this id.
+    /// No agent has this id.
     #[error(transparent)]
     Unknown(#[from] UnknownAgent),
-    /// Manifest and lock cannot be relied on.
+    /// Manifest or lock has an error, so neither can be relied on.
     #[error("manifest and lock cannot be relied on: {0}")]
     Unsound(String),
 }

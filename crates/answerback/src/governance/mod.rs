@@ -1,11 +1,11 @@
-//! Who may speak, and whether they may be believed.
+//! Agent identities, and the verification of governed responses.
 //!
-//! A [`Manifest`] lists the prompts, a [`Lock`] their hashes, a [`Handoff`] passes a request from one agent
-//! to another. Manifest and lock together are an [`Authority`]: it gives agents their identity, and
-//! [`Authority::verify`] accepts a governed response or gives the refusal that the rules demand. It fails
-//! closed: what cannot be computed is not accepted.
+//! A [`Manifest`] lists the prompts, and a [`Lock`] lists their hashes. A [`Handoff`] passes a request from
+//! one agent to another. An [`Authority`] combines manifest and lock, and gives agents their identity.
+//! [`Authority::verify`] accepts a governed response or returns the refusal that the rules demand. It fails
+//! closed: if something cannot be computed, the response is not accepted.
 //!
-//! Files are read by whoever calls; here only their bytes are hashed ([`PromptFiles`]).
+//! This module does no I/O. The caller reads the files, and [`PromptFiles`] hashes their bytes.
 
 mod authority;
 pub mod handoff;

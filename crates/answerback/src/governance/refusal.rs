@@ -12,16 +12,16 @@ use crate::finding::is_blank;
 use crate::finding::{Rule, ValidationError};
 use crate::time::Timestamp;
 
-/// A response that was not accepted, and the refusal that the rules demand instead.
+/// Describes a response that was not accepted, with the refusal that the rules demand instead.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Refused {
-    /// Why, by the gravest of the findings.
+    /// The refusal. Its reason follows from the gravest finding.
     pub refusal: Refusal,
-    /// Everything that was found.
+    /// All findings about the response, including warnings.
     pub findings: Vec<ValidationError>,
     request: RequestContext,
-    /// The id of the response that was not accepted.
+    /// The id of the response that was not accepted, if that id is valid.
     response_id: Option<UuidV4>,
 }
 
@@ -37,7 +37,7 @@ impl Refused {
         let causes = errors().chain(of_handoff.iter().filter(|finding| finding.is_error()));
         let gravest = causes
             .map(|finding| match reason(finding) {
-                // Whoever does not say who they are is nobody whom the manifest knows.
+                // A response without an agent id matches no agent of the manifest.
                 RefusalReason::QualityCannotBeMet if nobody => {
                     (RefusalReason::InvalidAgentReference, finding)
                 }
@@ -53,7 +53,7 @@ impl Refused {
                 let explanation = format!("The response was not accepted: {}{more}", first.message);
                 Refusal::new(reason, explanation).with_governance_rule(first.error_code.as_ref())
             }
-            // No finding says why, so we could not do our work: fail closed.
+            // Without an error finding, the verification itself did not work. Fail closed.
             None => Refusal::new(
                 RefusalReason::HashVerificationFailure,
                 "The response could not be verified.",
@@ -70,22 +70,22 @@ impl Refused {
         Self { refusal, findings, request, response_id }
     }
 
-    /// How grave it is.
+    /// Returns the severity of the refusal.
     pub const fn severity(&self) -> RefusalSeverity {
         self.refusal.refusal_reason.severity()
     }
 
-    /// Whether work has to halt because identity or integrity is in doubt.
+    /// Returns true if work has to halt because identity or integrity is in doubt.
     pub const fn halts(&self) -> bool {
         self.refusal.refusal_reason.is_security()
     }
 
-    /// The refusal as a governed response, given by an agent that is vouched for: the one that verifies,
-    /// never the one that was refused. Codes and places of the findings ride in `_meta`.
+    /// Returns the refusal as a governed response. The speaker is the agent that verifies, never the one that
+    /// was refused. `_meta` holds the codes and paths of the findings.
     ///
     /// # Errors
     ///
-    /// When it would not pass the strict check, with every reason.
+    /// Returns the findings if the response would not pass the strict check.
     pub fn respond(
         &self,
         speaker: &Speaker<'_>,
@@ -109,7 +109,7 @@ impl Refused {
     }
 }
 
-/// Which refusal a finding demands.
+/// Returns the refusal reason that a finding demands.
 fn reason(finding: &ValidationError) -> RefusalReason {
     let (code, path) = (finding.error_code.as_ref(), finding.field_path.as_str());
     let is = |rules: &[&Rule]| rules.iter().any(|rule| rule.code == code);
@@ -132,7 +132,7 @@ fn reason(finding: &ValidationError) -> RefusalReason {
     }
 }
 
-/// No hash can be relied on.
+/// The rules whose violation means that no hash can be relied on.
 static HASH: [&Rule; 4] = [
     &response::AGENT_NOT_LOCKED,
     &response::AUTHORITY_BROKEN,
@@ -140,12 +140,12 @@ static HASH: [&Rule; 4] = [
     &handoff::rule::AUTHORITY_BROKEN,
 ];
 
-/// The gravest reason first; of equal ones that which says more about what to do.
+/// Returns the rank of a refusal reason. Security reasons come first, then the most severe ones.
 fn rank(reason: RefusalReason) -> (bool, std::cmp::Reverse<RefusalSeverity>) {
     (!reason.is_security(), std::cmp::Reverse(reason.severity()))
 }
 
-/// The agent to ask instead, where one is named.
+/// Returns the agent to ask instead, if the handoff or the response names one.
 fn suggested(reason: RefusalReason, response: &Value, handoff: Option<&Value>) -> Option<AgentId> {
     let named = match reason {
         RefusalReason::BoundaryViolation => handoff?.pointer("/target_agent/agent_id"),
@@ -155,7 +155,8 @@ fn suggested(reason: RefusalReason, response: &Value, handoff: Option<&Value>) -
     AgentId::try_from(named?.as_str()?).ok()
 }
 
-/// What was asked: as the handoff says, else as the response says, else that a response be verified.
+/// Returns the request context from the handoff, or else from the response. Without either, it is a request
+/// to accept or refuse a governed response.
 fn request(response: &Value, handoff: Option<&Value>) -> RequestContext {
     use serde::Deserialize;
     let asked = handoff.and_then(|handoff| Handoff::from_document(handoff).ok());

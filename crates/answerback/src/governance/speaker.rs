@@ -7,8 +7,8 @@ use crate::contract::governed::{
     AgentIdentity, Attestation, Content, Failure, GovernedBuilder, Policy, Refusal, RequestContext,
 };
 
-/// An agent with the identity that manifest and lock give it. What it builds carries that identity and no
-/// other, so that an honest agent cannot get it wrong.
+/// Builds responses for one agent, with the identity that manifest and lock give it. An honest agent cannot
+/// state a wrong identity by mistake.
 ///
 /// ```
 /// # fn example(authority: &answerback::governance::Authority) -> Result<(), Box<dyn std::error::Error>> {
@@ -34,21 +34,21 @@ pub struct Speaker<'a> {
 }
 
 impl Authority {
-    /// The agent with this canonical id, ready to speak.
+    /// Returns a [`Speaker`] for the agent with this canonical id.
     ///
     /// # Errors
     ///
-    /// When nobody has this id, or when manifest and lock cannot be relied on.
+    /// Returns an error if no agent has this id, or if manifest or lock has an error.
     pub fn speaker(&self, agent_id: &str) -> Result<Speaker<'_>, AuthorityError> {
         Ok(Speaker { identity: self.identity(agent_id)? })
     }
 
-    /// Starts a handoff between two agents. Both identities are the locked ones, and whether their
-    /// compositions are valid is computed.
+    /// Starts a handoff between two agents. Both identities come from the lock, and the validity of their
+    /// compositions is computed.
     ///
     /// # Errors
     ///
-    /// When nobody has one of the ids, or when manifest and lock cannot be relied on.
+    /// Returns an error if no agent has one of the ids, or if manifest or lock has an error.
     pub fn handoff(
         &self,
         handoff_id: UuidV4,
@@ -69,7 +69,7 @@ impl Authority {
 }
 
 impl Speaker<'_> {
-    /// Who speaks.
+    /// Returns the identity of the agent.
     pub fn identity(&self) -> &AgentIdentity {
         self.identity
     }
@@ -86,7 +86,7 @@ impl Speaker<'_> {
         self.judged(GovernedBuilder::answer(response_id, agent, request, content, attestation))
     }
 
-    /// Starts a response that says what failed.
+    /// Starts a response that reports a failure.
     pub fn failure(
         &self,
         response_id: UuidV4,

@@ -2,11 +2,11 @@ use std::fmt::{self, Write};
 
 use serde_json::{Number, Value};
 
-/// A value in the canonical form of RFC 8785: no spaces, members sorted by their UTF-16 code units,
-/// numbers as ECMAScript writes them. Two values that mean the same have one text.
+/// Formats a value in the canonical form of RFC 8785: no spaces, members sorted by their UTF-16 code units, numbers
+/// as ECMAScript writes them. Values with the same meaning have the same text.
 ///
-/// One deviation: an integer beyond 2^53 keeps all its digits, where the RFC rounds it to a double.
-/// What a person approved must never share its digest with another number.
+/// It deviates from the RFC in one point: an integer beyond 2^53 keeps all its digits, while the RFC rounds it to a
+/// double. An approved value must never share its digest with another number.
 ///
 /// ```
 /// let value = serde_json::json!({"b": 1.0, "a": [1e21, "é\n"]});
@@ -39,7 +39,8 @@ pub(crate) fn write_canonical(sink: &mut impl Write, value: &Value) -> fmt::Resu
         }
         Value::Object(members) => {
             let mut sorted: Vec<_> = members.iter().collect();
-            // No name stands twice, so equal ones need not keep their order.
+            // Member names are unique, so an unstable sort is safe. ASCII names have the same order by bytes and by
+            // UTF-16.
             if members.keys().all(|name| name.is_ascii()) {
                 sorted.sort_unstable_by_key(|(name, _)| *name);
             } else {
@@ -63,7 +64,7 @@ pub(crate) fn write_canonical(sink: &mut impl Write, value: &Value) -> fmt::Resu
 
 pub(crate) fn write_string(sink: &mut impl Write, text: &str) -> fmt::Result {
     sink.write_char('"')?;
-    // Everything that needs an escape is one byte long, so the text is written in runs.
+    // Every character that needs an escape is a single byte, so the text between escapes is written in one piece.
     let mut written = 0;
     for (at, byte) in text.bytes().enumerate() {
         if byte >= b' ' && byte != b'"' && byte != b'\\' {
@@ -90,8 +91,8 @@ fn write_number(sink: &mut impl Write, number: &Number) -> fmt::Result {
     if number.is_f64() { write_double(sink, &number.to_string()) } else { write!(sink, "{number}") }
 }
 
-/// The digits of a double, which are already the shortest that read back as it, placed as
-/// ECMAScript's `Number::toString` places them.
+/// Writes a double in the notation of ECMAScript's `Number::toString`. The digits in `text` are already the shortest
+/// that parse back to the same number.
 fn write_double(sink: &mut impl Write, text: &str) -> fmt::Result {
     let (sign, text) = text.strip_prefix('-').map_or(("", text), |text| ("-", text));
     let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
@@ -99,7 +100,7 @@ fn write_double(sink: &mut impl Write, text: &str) -> fmt::Result {
     let length = |digits: &str| i32::try_from(digits.len()).unwrap_or(i32::MAX);
     let digits = format!("{whole}{fraction}");
     let significant = digits.trim_start_matches('0');
-    // `point` is where the decimal point stands, counted from the first significant digit.
+    // `point` is the position of the decimal point, counted from the first significant digit.
     let point = exponent.parse::<i32>().unwrap_or(0) + length(whole)
         - (length(&digits) - length(significant));
     let digits = significant.trim_end_matches('0');
@@ -143,7 +144,7 @@ mod tests {
         }
     }
 
-    /// The number samples of RFC 8785, appendix B, by their bits.
+    /// Checks the number samples of RFC 8785, appendix B, given by their bits.
     #[test]
     fn numbers_as_ecmascript_writes_them() {
         let table: [(u64, &str); 22] = [

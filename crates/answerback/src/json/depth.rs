@@ -1,19 +1,19 @@
-//! How deep values are nested, and how deep anything that we hand out may be.
+//! Limits on the nesting of values that we read or write.
 
 use serde_json::Value;
 
 /// The deepest nesting that common JSON readers accept. They reject the 128th level.
 const MAX_READABLE_DEPTH: usize = 127;
 
-/// How many levels the lines, messages and envelopes that carry a value put around it.
+/// The number of levels that lines, messages and envelopes add around a value.
 const ENCLOSING_LEVELS: usize = 16;
 
-/// The deepest nesting of a value that we hand out, such as repaired arguments or a reply.
+/// The deepest nesting of a value that we return, such as repaired arguments or a reply.
 pub const MAX_OUTPUT_DEPTH: usize = MAX_READABLE_DEPTH - ENCLOSING_LEVELS;
 
 /// Returns true if arrays and objects are nested in more than `levels` levels.
 ///
-/// Goes no deeper than that, so that a hostile value cannot exhaust the stack.
+/// It stops at that level, so that a hostile value cannot exhaust the stack.
 pub(crate) fn is_deeper_than(value: &Value, levels: usize) -> bool {
     match value {
         Value::Array(elements) => {
@@ -26,9 +26,9 @@ pub(crate) fn is_deeper_than(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// Returns true if ordinary readers can read the value, also inside of everything that we put around it.
+/// Returns true if ordinary JSON parsers can read the value, even inside the messages that we put around it.
 ///
-/// Every reading, repair and reply that we make has to pass this function.
+/// Every parsed call, repair and reply that we return must pass this check.
 pub fn is_readable_output(value: &Value) -> bool {
     !is_deeper_than(value, MAX_OUTPUT_DEPTH)
 }

@@ -1,5 +1,4 @@
-/// The bounds within which a document is read. A document over one of them is refused, and the
-/// refusal names the bound.
+/// The limits for reading a document. A document over a limit is rejected, and the error names the limit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -12,7 +11,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The highest [`Limits::max_depth`]: deeper trees could exhaust the stack of whoever walks them.
+    /// The highest value of [`Limits::max_depth`]. A recursive walk of a deeper tree could exhaust the stack.
     pub const DEEPEST: usize = 512;
 
     /// Sets the longest document, in bytes.

@@ -1,19 +1,20 @@
 use super::Pointer;
 
-/// A line and a column, both counted from 1; the column in characters.
+/// A position in a text, as a line and a column.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-#[expect(clippy::exhaustive_structs, reason = "a position in a text is these two numbers")]
+#[expect(clippy::exhaustive_structs, reason = "a position in a text consists of these two numbers")]
 pub struct Position {
-    /// The line.
+    /// The line, counted from 1.
     pub line: usize,
-    /// The column.
+    /// The column in characters, counted from 1.
     pub column: usize,
 }
 
-/// Where in a JSON text the value at `place` begins, or the nearest value above it that is there: a missing
-/// member is found at its object.
+/// Finds the position at which the value at `place` begins in a JSON text. For a missing value it returns the
+/// position of the nearest existing value above it: a missing member is found at its object.
 ///
-/// The text has been read before; of one that is not JSON, the position of the start is told.
+/// The caller has already parsed the text. For a text that is not JSON, the position has no meaning, but the function
+/// still returns.
 pub fn locate(text: &str, place: &Pointer) -> Position {
     let mut walker = Walker { bytes: text.as_bytes(), at: 0 };
     if text.starts_with('\u{feff}') {
@@ -39,7 +40,8 @@ struct Walker<'t> {
 }
 
 impl Walker<'_> {
-    /// Moves from the start of a container to the start of the member, the last one of that name.
+    /// Moves from the start of a container to the named member or element. Among repeated names it takes the last.
+    /// Returns false if there is no such value.
     fn enter(&mut self, token: &str) -> bool {
         match self.peek() {
             Some(b'{') => self.enter_object(token),
@@ -59,7 +61,7 @@ impl Walker<'_> {
                 self.bytes.get(start..self.at).unwrap_or_default(),
             );
             self.skip_space();
-            self.at += 1; // the colon
+            self.at += 1; // Skips the colon.
             self.skip_space();
             if here.is_ok_and(|here| here == name) {
                 found = Some(self.at);

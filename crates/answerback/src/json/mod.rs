@@ -1,9 +1,9 @@
-//! JSON as it arrives from people we do not trust.
+//! JSON from untrusted sources.
 //!
-//! [`read()`] is strict RFC 8259 with bounds, and reports what two readers could understand differently:
-//! repeated member names and numbers that do not fit. [`Pointer`] names a place, [`Place`] names it
-//! without allocating, [`patch`] says how two documents differ, and [`canonical()`] writes the one
-//! text that equal documents share.
+//! [`read()`] parses strict RFC 8259 JSON within limits. It reports input that two parsers could read differently:
+//! repeated member names, and numbers that do not fit. [`Pointer`] names a place, and [`Place`] does so without
+//! allocation. [`patch`] describes the difference of two documents. [`canonical()`] writes one text for all equal
+//! documents.
 
 mod canonical;
 mod depth;

@@ -1,7 +1,7 @@
-//! RFC 6902 patches: how to get from one document to another.
+//! RFC 6902 JSON patches: creates a patch from two documents, and applies patches.
 //!
-//! A patch made by [`between()`] guards each change with a `test`, so that [`apply_where_it_fits()`]
-//! can put back what a conversion could not hold without undoing what somebody changed since.
+//! A patch made by [`between()`] guards each replacement and removal with a `test`. So [`apply_where_it_fits()`] can
+//! restore data that a conversion dropped, without undoing changes made since.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,9 +16,9 @@ use super::Pointer;
 pub enum Operation {
     /// The value at `path` equals `value`, or the patch fails.
     Test {
-        /// The place looked at.
+        /// The place to compare.
         path: Pointer,
-        /// What must be there.
+        /// The expected value.
         value: Value,
     },
     /// Puts `value` at `path`: a new member, or before the element there.
@@ -57,7 +57,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The value that the step carries, if it carries one.
+    /// Returns the value of the operation. `remove`, `move` and `copy` have none.
     pub fn value(&self) -> Option<&Value> {
         match self {
             Self::Test { value, .. } | Self::Add { value, .. } | Self::Replace { value, .. } => {
@@ -68,8 +68,8 @@ impl Operation {
     }
 }
 
-/// The steps from `old` to `new`, each guarded by a `test`. Objects are compared member by member;
-/// arrays that differ in length are replaced whole.
+/// Returns the operations that turn `old` into `new`; a `test` guards each replacement and removal. It compares
+/// objects member by member, and replaces arrays of different lengths as a whole.
 pub fn between(old: &Value, new: &Value) -> Vec<Operation> {
     let mut steps = Vec::new();
     differ(&Pointer::root(), old, new, &mut steps);
@@ -108,16 +108,16 @@ fn differ(path: &Pointer, old: &Value, new: &Value, steps: &mut Vec<Operation>) 
     }
 }
 
-/// Equal as documents: 1 and 1.0 are different texts, so they differ here.
+/// True if two values are equal with their number types: 1 and 1.0 are different texts, so they differ here.
 fn same(one: &Value, other: &Value) -> bool {
     one == other
 }
 
-/// Applies a patch.
+/// Applies a patch to a copy of the document and returns the result.
 ///
 /// # Errors
 ///
-/// When a place does not exist or a `test` does not hold; the document is then unchanged.
+/// Returns an error if a place does not exist or a `test` does not hold.
 pub fn apply(document: &Value, patch: &[Operation]) -> Result<Value, PatchError> {
     let mut patched = document.clone();
     for step in patch {
@@ -126,8 +126,8 @@ pub fn apply(document: &Value, patch: &[Operation]) -> Result<Value, PatchError>
     Ok(patched)
 }
 
-/// Applies the steps of a patch made by [`between()`] that still fit: a change whose `test` fails is left out,
-/// a member that meanwhile exists is not added over.
+/// Applies those operations of a patch made by [`between()`] that still fit. It skips a change whose `test` fails,
+/// and does not add a member that exists in the meantime.
 pub fn apply_where_it_fits(document: &mut Value, patch: &[Operation]) {
     let mut held = true;
     for step in patch {
@@ -135,7 +135,7 @@ pub fn apply_where_it_fits(document: &mut Value, patch: &[Operation]) {
             Operation::Test { .. } => held = apply_one(document, step).is_ok(),
             Operation::Add { path, .. } => {
                 if path.find(document).is_none() {
-                    // Where the parent is gone there is nothing to restore.
+                    // If the parent no longer exists, there is nothing to restore.
                     let _ = apply_one(document, step);
                 }
             }
@@ -211,13 +211,13 @@ fn remove(document: &mut Value, path: &Pointer) -> Result<Value, PatchError> {
     removed.ok_or_else(|| PatchError::missing(path))
 }
 
-/// An array index as RFC 6901 writes it: no sign, no leading zero.
+/// Parses an array index as RFC 6901 writes it: no sign, no leading zero.
 fn index(token: &str) -> Option<usize> {
     let well_formed = token == "0" || token.starts_with(|first: char| matches!(first, '1'..='9'));
     if well_formed { token.parse().ok() } else { None }
 }
 
-/// Why a patch does not apply.
+/// The reason why a patch cannot be applied.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PatchError {

@@ -1,10 +1,10 @@
 use super::Pointer;
 use super::pointer::push_token;
 
-/// A place in a document while it is being walked: a chain of borrowed steps up to the root.
+/// The place of a value during a walk through a document: a chain of borrowed steps up to the root.
 ///
-/// A checker visits every member and nearly always finds nothing wrong, so a place costs no
-/// allocation until [`Place::pointer`] is asked for.
+/// A checker visits every member and rarely finds an error. So a place allocates nothing until [`Place::pointer`] is
+/// called.
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'a> {
     /// The whole document.
@@ -16,19 +16,19 @@ pub enum Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// The place of a member of the object here.
+    /// Returns the place of a member of the object at this place.
     #[must_use]
     pub fn key(&'a self, name: &'a str) -> Self {
         Place::Key(self, name)
     }
 
-    /// The place of an element of the array here.
+    /// Returns the place of an element of the array at this place.
     #[must_use]
     pub fn index(&'a self, index: usize) -> Self {
         Place::Index(self, index)
     }
 
-    /// The place as a JSON Pointer.
+    /// Converts the place to a JSON Pointer.
     pub fn pointer(&self) -> Pointer {
         let mut text = String::new();
         self.write(&mut text);

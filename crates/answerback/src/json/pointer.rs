@@ -11,22 +11,22 @@ use serde_json::Value;
 pub struct Pointer(String);
 
 impl Pointer {
-    /// The place of the whole document.
+    /// Returns the pointer to the whole document.
     pub const fn root() -> Self {
         Self(String::new())
     }
 
-    /// The pointer as text.
+    /// Returns the pointer as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether this is the whole document.
+    /// True if the pointer is the root: the whole document.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The place of a member below this one. An array index is its decimal digits.
+    /// Returns the pointer to a member or element below this one. An array index is given as decimal digits.
     #[must_use]
     pub fn join(&self, token: &str) -> Self {
         let mut text = String::with_capacity(self.0.len() + 1 + token.len());
@@ -35,29 +35,29 @@ impl Pointer {
         Self(text)
     }
 
-    /// The unescaped tokens, from the root down.
+    /// Iterates over the unescaped tokens, from the root down.
     pub fn tokens(&self) -> impl Iterator<Item = Cow<'_, str>> {
         self.0.split('/').skip(1).map(unescape)
     }
 
-    /// The place above this one and the last token, or `None` at the root.
+    /// Splits the pointer into its parent and its unescaped last token. Returns `None` at the root.
     pub fn split_last(&self) -> Option<(Self, Cow<'_, str>)> {
         let (parent, last) = self.0.rsplit_once('/')?;
         Some((Self(parent.to_owned()), unescape(last)))
     }
 
-    /// The unescaped last token, or `None` at the root.
+    /// Returns the unescaped last token, or `None` at the root.
     pub(crate) fn last(&self) -> Option<Cow<'_, str>> {
         self.0.rsplit_once('/').map(|(_, last)| unescape(last))
     }
 
-    /// The unescaped tokens above the last one, or `None` at the root.
+    /// Iterates over the unescaped tokens above the last one. Returns `None` at the root.
     pub(crate) fn tokens_above(&self) -> Option<impl Iterator<Item = Cow<'_, str>>> {
         let (above, _) = self.0.rsplit_once('/')?;
         Some(above.split('/').skip(1).map(unescape))
     }
 
-    /// The value at this place of `document`, if there is one.
+    /// Returns the value at this place of `document`, if it exists.
     pub fn find<'d>(&self, document: &'d Value) -> Option<&'d Value> {
         find(document, &self.0)
     }
@@ -94,12 +94,12 @@ impl fmt::Display for Pointer {
     }
 }
 
-/// A text that is not a JSON Pointer.
+/// The error for a text that is not a JSON Pointer.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("not a JSON Pointer: {0:?} (it is empty or starts with '/', and '~' is written ~0)")]
 pub struct PointerError(String);
 
-/// The value that a pointer's text leads to.
+/// Returns the value at the place that a pointer's text names.
 pub(crate) fn find<'d>(document: &'d Value, pointer: &str) -> Option<&'d Value> {
     if !pointer.is_empty() && !pointer.starts_with('/') {
         return None;
@@ -107,11 +107,11 @@ pub(crate) fn find<'d>(document: &'d Value, pointer: &str) -> Option<&'d Value> 
     pointer.split('/').skip(1).try_fold(document, |value, token| below(value, &unescape(token)))
 }
 
-/// The member or the element that a token names.
+/// Returns the member or the element that an unescaped token names.
 pub(crate) fn below<'d>(value: &'d Value, token: &str) -> Option<&'d Value> {
     match value {
         Value::Object(members) => members.get(token),
-        // An index has no sign and no zero in front.
+        // An index has no sign and no leading zero.
         Value::Array(_) if token.len() > 1 && token.starts_with('0') => None,
         Value::Array(elements) if token.starts_with(|first: char| first.is_ascii_digit()) => {
             elements.get(token.parse::<usize>().ok()?)
@@ -136,7 +136,7 @@ pub(crate) fn push_token(text: &mut String, token: &str) {
     }
 }
 
-/// A token as it was before it was escaped.
+/// Removes the escapes of a token.
 pub(crate) fn unescape(token: &str) -> Cow<'_, str> {
     if token.contains('~') {
         Cow::Owned(token.replace("~1", "/").replace("~0", "~"))

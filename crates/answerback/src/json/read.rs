@@ -1,8 +1,8 @@
-//! The strict reader.
+//! The strict JSON parser.
 //!
-//! `serde_json` reads the same language; it does not tell of repeated names, rounds integers beyond
-//! 64 bits silently and has one fixed depth. Those are exactly the places where two readers of a
-//! signed document come to disagree, so we read ourselves and are tested against it.
+//! `serde_json` parses the same language, but it does not report repeated names, silently rounds integers beyond 64
+//! bits, and has one fixed depth limit. At these points two parsers of a signed document can disagree. So this crate
+//! has its own parser, and tests compare it with `serde_json`.
 
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
@@ -10,18 +10,18 @@ use serde_json::{Map, Number, Value};
 use super::{Limits, Place, Pointer};
 use crate::finding::{ValidationError, codes};
 
-/// A document that was read, with what the reading itself found.
+/// A parsed document, with the findings of the parser.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Document {
-    /// The tree. Of a repeated name the last value is kept, as most readers do.
+    /// The value. For a repeated name it holds the last value, as in most parsers.
     pub value: Value,
-    /// Repeated names and numbers that could not be kept exactly (`DOC-…`).
+    /// The findings about repeated names and inexact numbers, with `DOC-…` codes.
     pub findings: Vec<ValidationError>,
 }
 
 impl Document {
-    /// Where a name stands that is there twice in one object: nobody knows which of its values is meant.
+    /// Returns the place of the first repeated member name, if any. Its value is ambiguous.
     pub fn repeated(&self) -> Option<&Pointer> {
         let mut found = self.findings.iter();
         let found = found.find(|finding| finding.error_code == codes::DUPLICATE_NAME.code)?;
@@ -29,11 +29,11 @@ impl Document {
     }
 }
 
-/// Reads one JSON document. A leading byte order mark is accepted.
+/// Parses one JSON document. A leading byte order mark is accepted.
 ///
 /// # Errors
 ///
-/// When the bytes are not one JSON document within the limits; the error tells line and column.
+/// Returns an error with line and column if the bytes are not one JSON document within the limits.
 ///
 /// ```
 /// let document = answerback::json::read(br#"{"a": 1, "a": 2}"#, Default::default())?;
@@ -63,8 +63,8 @@ pub fn read(bytes: &[u8], limits: Limits) -> Result<Document, ReadError> {
     }
 }
 
-/// [`read`] for whoever goes on to look for the mistake himself: nothing is said of why and where a text
-/// is no document, which would cost more than to find out that it is none.
+/// Works like [`read`], but returns no error details. It serves callers that search for the mistake themselves:
+/// building the message and position would cost more than the failed parse.
 pub(crate) fn read_if_json(text: &str, limits: Limits) -> Option<Document> {
     let text = Some(text).filter(|text| text.len() <= limits.max_bytes)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -73,12 +73,12 @@ pub(crate) fn read_if_json(text: &str, limits: Limits) -> Option<Document> {
     Some(Document { value, findings: reader.findings })
 }
 
-/// Why a document could not be read, and where.
+/// The error for a document that cannot be parsed, with its position.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("line {line}, column {column}: {kind}")]
 #[non_exhaustive]
 pub struct ReadError {
-    /// What is wrong.
+    /// The kind of the error.
     pub kind: ReadErrorKind,
     /// The line, counted from 1.
     pub line: usize,
@@ -93,32 +93,32 @@ impl ReadError {
     }
 }
 
-/// The line and the column in characters of a byte offset, both counted from 1.
+/// Returns the line and the column (in characters) of a byte offset, both counted from 1.
 pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
-    // A syntax error may sit inside a character only when the text ends there.
+    // An offset inside a character only occurs where the text ends there.
     let before = text.get(..offset).unwrap_or(text);
     let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
     (line, column)
 }
 
-/// The ways in which bytes are not a document we read.
+/// The kinds of parse errors.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadErrorKind {
-    /// Not JSON.
+    /// The text is not JSON.
     #[error("not JSON: {0}")]
     Syntax(String),
     /// The text ends within a value.
     #[error("not JSON: the text ends within {0}")]
     Truncated(&'static str),
-    /// Not UTF-8.
+    /// The bytes are not UTF-8.
     #[error("not UTF-8 from here on; JSON is UTF-8")]
     NotUtf8,
-    /// A number that no double holds, such as 1e400.
+    /// A number is out of the range of a double, such as 1e400.
     #[error("the number is out of range (a double ends at about 1.8e308)")]
     NumberOutOfRange,
-    /// Over [`Limits::max_bytes`].
+    /// The document is larger than [`Limits::max_bytes`].
     #[error("the document has {bytes} bytes, over the limit max_bytes = {limit}")]
     TooLarge {
         /// The size of the document.
@@ -126,13 +126,13 @@ pub enum ReadErrorKind {
         /// The limit.
         limit: usize,
     },
-    /// Over [`Limits::max_depth`].
+    /// The document is nested deeper than [`Limits::max_depth`].
     #[error("nested deeper than the limit max_depth = {limit}")]
     TooDeep {
         /// The limit.
         limit: usize,
     },
-    /// Over [`Limits::max_key_bytes`].
+    /// A member name is longer than [`Limits::max_key_bytes`].
     #[error("a member name of {bytes} bytes, over the limit max_key_bytes = {limit}")]
     KeyTooLong {
         /// The length of the name.
@@ -144,7 +144,7 @@ pub enum ReadErrorKind {
 
 type ReadResult<T> = Result<T, ReadErrorKind>;
 
-/// Room for the members that most objects have, made at once.
+/// The initial capacity of an object, enough for most objects without another allocation.
 pub(crate) const FEW_MEMBERS: usize = 4;
 
 struct StrictReader<'t> {
@@ -152,7 +152,7 @@ struct StrictReader<'t> {
     at: usize,
     limits: Limits,
     findings: Vec<ValidationError>,
-    /// Whether an error says what stood in the place of what.
+    /// True if syntax errors describe the expected and the found character.
     tells: bool,
 }
 
@@ -385,7 +385,8 @@ impl StrictReader<'_> {
         Ok(Value::Number(number))
     }
 
-    /// A double keeps 17 significant digits; we kept the nearest one, and say so when it is another number.
+    /// Reports a finding if the number lost precision. A double holds 17 significant digits, and the parser stores
+    /// the nearest one.
     fn note_lost_digits(&mut self, text: &str, integer: bool, place: &Place<'_>) {
         if integer && text != "-0" {
             let finding = ValidationError::of(&codes::INTEGER_TOO_LARGE, place.pointer())
@@ -453,7 +454,7 @@ impl StrictReader<'_> {
         }
     }
 
-    /// Names the usual mistake where it is one.
+    /// Returns a syntax error that names a common mistake, such as a comment, if it recognizes one.
     fn unexpected(&self, wanted: &str) -> ReadErrorKind {
         if !self.tells {
             return ReadErrorKind::Syntax(String::new());
@@ -628,11 +629,11 @@ mod tests {
     }
 
     proptest! {
-        /// On any text, we accept what `serde_json` accepts and read the same tree.
+        /// Checks on any text that we accept what `serde_json` accepts, and return the same value.
         #[test]
         fn agrees_with_serde_json(text in r#"([\[\]{},:0-9eE.+\- "\\/ubfnrt]|true|false|null|"[a-z]{0,3}":?|\\u[0-9a-fA-F]{4}|[^\x00]){0,40}"#) {
             let ours = read(text.as_bytes(), Limits::default());
-            // serde_json takes no byte order mark.
+            // `serde_json` rejects a byte order mark.
             let theirs = serde_json::from_str::<Value>(text.strip_prefix('\u{feff}').unwrap_or(&text));
             match (ours, theirs) {
                 (Ok(ours), Ok(theirs)) => prop_assert_eq!(ours.value, theirs),

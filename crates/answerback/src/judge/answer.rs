@@ -27,7 +27,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// The lower-case word that JSON carries.
+    /// Returns the lower-case word used in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -66,7 +66,8 @@ pub struct Answer {
     pub escalation: Option<Box<Escalation>>,
 }
 
-/// Counts a judged call and answers it. `now` and `random` are the caller's clock and randomness.
+/// Counts the attempt of a checked call and returns the answer. The caller supplies the clock and the
+/// randomness as `now` and `random`.
 pub fn answer(
     judged: Judged<'_>,
     tracker: &RetryTracker,
@@ -78,13 +79,14 @@ pub fn answer(
 }
 
 impl Judged<'_> {
-    /// The answer, once the attempt was counted: by a tracker, or by a store that keeps the states.
+    /// Returns the answer after a tracker or a store counted the attempt.
     pub fn answer(self, outcome: Outcome) -> Answer {
         let formatter = self.formatter.get();
         self.answer_with(outcome, formatter)
     }
 
-    /// The answer in the words of a formatter, whatever the configuration selects.
+    /// Returns the answer in the words of this formatter, instead of the formatter that the configuration
+    /// selects.
     pub fn answer_with(mut self, outcome: Outcome, formatter: &dyn ErrorFormatter) -> Answer {
         let max_attempts = self.settings.retry.max_attempts();
         let limit = self.settings.formatting.message_length();
@@ -99,7 +101,7 @@ impl Judged<'_> {
                 failure.repair = self.repair.as_ref().map(Repair::words);
                 let content = message(failure, &retry, formatting, formatter);
                 let result = ToolResult::error(self.tool_call_id.clone(), content);
-                // A person's arguments are the only ones that are proposed.
+                // If a person corrected the arguments, no other proposal is shown.
                 self.repair.take_if(|_| told_correction(&retry, formatting).is_some());
                 (Status::Retry, retry.attempt, Some(result), None)
             }
@@ -128,14 +130,15 @@ impl Judged<'_> {
         }
     }
 
-    /// What goes with the result of a valid call: its warnings and notes, in words for the model.
+    /// Returns the warnings and notes of a valid call as text for the model, or `None` if there are none.
     pub fn notes(&self) -> Option<String> {
         let has_notes = self.is_valid() && !self.findings.is_empty();
         let formatter = self.formatter.get();
         has_notes.then(|| formatter.format(&self.failure(), &self.settings.formatting))
     }
 
-    /// The words for this call, should it not run, for whoever counts its attempts where the catalogue is not.
+    /// Returns the data for the message, in case the call does not run. Use it if the attempts are counted
+    /// where the catalogue is not available.
     pub fn wording(&self) -> Wording {
         let schema = self.schema.filter(|_| !self.is_valid());
         Wording {
@@ -156,7 +159,8 @@ impl Judged<'_> {
     }
 }
 
-/// What a model can be told of one call, apart from what the call was judged by. A unit of work can hold it.
+/// Holds the data for one call's message, independent of the catalogue and the configuration. It owns its
+/// data, so a unit of work can store it.
 #[derive(Clone, Debug)]
 pub struct Wording {
     tool: String,
@@ -169,7 +173,7 @@ pub struct Wording {
 }
 
 impl Wording {
-    /// What the model is told, when the call does not run: the same as [`Judged::answer`] says.
+    /// Returns the result for the model if the call does not run. It equals the result of [`Judged::answer`].
     pub fn result(&self, outcome: &Outcome) -> Option<ToolResult> {
         let Outcome::Retry(retry) = outcome else {
             let limit = self.formatting.message_length();
@@ -182,7 +186,7 @@ impl Wording {
         Some(ToolResult::error(self.tool_call_id.clone(), content))
     }
 
-    /// Everything that was found.
+    /// Returns all findings.
     pub fn findings(&self) -> &[ValidationError] {
         &self.findings
     }
@@ -197,27 +201,27 @@ fn message(
     let mut failure = failure
         .with_attempt(retry.attempt.into(), retry.max_attempts.into())
         .with_repetition(retry.repetition);
-    // An attempt that nothing is known of has no errors on record.
+    // An unknown attempt has no recorded errors, so the message cannot report progress.
     failure.previous = Some(&retry.previous[..]).filter(|previous| !previous.is_empty());
     failure.previous_is_cut = retry.previous_is_cut;
-    // What a configuration leaves no room for is at least told of.
+    // If the message limit leaves no room for the correction, the model still learns that there is one.
     let too_long = retry.correction.as_ref().map(|_| TOO_LONG);
     match (told_correction(retry, formatting), retry.guidance.as_deref().or(too_long)) {
-        // Whoever is told what to send is told nothing else.
+        // The correction replaces the whole message, so that nothing contradicts it.
         (Some(correction), _) => correction.to_owned(),
         (None, Some(guidance)) => guided(guidance, &failure, formatting, formatter),
         (None, None) => formatter.format(&failure, formatting),
     }
 }
 
-/// With what a person wants the call to be made again, where there is room for it.
+/// Returns a person's correction if it fits into the message limit.
 fn told_correction<'r>(retry: &'r Retry, formatting: &Formatting) -> Option<&'r str> {
     let fits = |words: &&str| words.chars().count() < formatting.message_length();
     retry.correction.as_deref().filter(fits)
 }
 
-/// A person's words, and below them the message in what room is left. Words for which there is no
-/// room are left out whole: the message has to be there.
+/// Puts a person's words before the message, which gets the room that is left. Words that leave too little
+/// room are dropped entirely, because the message must be complete.
 fn guided(
     guidance: &str,
     failure: &Failure<'_>,
@@ -265,7 +269,7 @@ mod tests {
         ValidationConfig::from_value("f", &json!({"tools": {"validation": validation}})).unwrap()
     }
 
-    /// The answers to calls of one conversation.
+    /// Returns the answers to calls of one conversation.
     fn answers(config: &ValidationConfig, calls: &[(&str, Value)]) -> Vec<Answer> {
         let (catalogue, tracker) = (catalogue(), RetryTracker::new(config));
         let now = Timestamp::from_unix_millis(0);
@@ -318,7 +322,7 @@ mod tests {
         }));
         let content = contents(&answers(&selected, &[("read_file", json!({}))]));
         assert!(content.contains("list the directory first"), "{content}");
-        // Who counts elsewhere says the same.
+        // The wording gives the same result without the catalogue.
         let catalogue = catalogue();
         let line = CallLine::new("read_file", json!({}));
         let judged = judge(&catalogue, line, &selected, Limits::default());
@@ -493,7 +497,7 @@ mod tests {
         insta::assert_snapshot!(repair, @r#"{"patch":[{"op":"replace","path":"/lines","value":[1]}],"arguments":null,"confidence":"safe","redacted":true}"#);
     }
 
-    /// Whatever names a call is chosen by models and callers.
+    /// Models and callers choose these names, so any of them may hold a secret.
     #[test]
     fn names_of_a_call_are_printed_without_secrets() {
         let secret = "sk-proj-Zk3Qw9Lm2Xv8Rt5Yb7Nc4Hd6Jf1Gs0Pa";
@@ -516,7 +520,7 @@ mod tests {
         assert!(!line.contains(secret) && line.contains("[redacted: API key]"), "{line}");
     }
 
-    /// Providers find the call that a result belongs to by its id.
+    /// Providers match a result to its call by the id, so the id must not change.
     #[test]
     fn ids_of_providers_stay_as_they_are() {
         for id in [
@@ -602,7 +606,7 @@ mod tests {
             let answer = answer(judged(), &tracker, now, [1; 10]);
             let told = answer.result.unwrap().content;
             assert!(told.chars().count() < length, "{told}");
-            // Nothing else may look like what to send.
+            // No other text may look like arguments to send.
             for other in ["Proposed repair", "Please", "attempt 1"] {
                 assert_eq!(told.contains(other), !is_told, "{other}: {told}");
             }

@@ -4,12 +4,11 @@ use crate::finding::{Severity, ValidationError, codes, val};
 use crate::json::{self, Limits, Pointer, ReadError};
 use crate::retry::Turn;
 
-/// A call as a log, or a request, carries it:
+/// A call as a line of a log, or a request, states it:
 /// `{"id", "tool", "arguments", "conversation"?, "turn"?, "model"?}`.
 ///
-/// `arguments` is a value, or a string: the raw text that the model wrote. Lines without
-/// `conversation` belong to one conversation; a line without `turn` is a turn of its own. Other members
-/// are left alone.
+/// `arguments` is a value, or a string with the raw text that the model wrote. Lines without `conversation`
+/// belong to one conversation. A line without `turn` is a turn of its own. Other members are ignored.
 ///
 /// ```
 /// use answerback::judge::CallLine;
@@ -34,21 +33,21 @@ pub struct CallLine {
     pub turn: Option<Turn>,
     /// The model that made the call.
     pub model: Option<String>,
-    /// What reading the arguments found: repeated names, and numbers that do not fit.
+    /// The findings from parsing the arguments: repeated names, and numbers that do not fit.
     pub(super) findings: Vec<ValidationError>,
 }
 
 impl CallLine {
-    /// A call of a tool.
+    /// Creates a call of a tool.
     pub fn new(tool: impl Into<String>, arguments: impl Into<Option<Value>>) -> Self {
         Self { tool: tool.into(), arguments: arguments.into(), ..Self::default() }
     }
 
-    /// A call of a tool whose arguments are JSON, as they are written.
+    /// Creates a call of a tool and parses its arguments from JSON text.
     ///
     /// # Errors
     ///
-    /// When they are not JSON, or beyond the limits.
+    /// Returns an error if the arguments are not JSON or exceed the limits.
     pub fn written(
         tool: impl Into<String>,
         arguments: &str,
@@ -87,11 +86,13 @@ impl CallLine {
         self
     }
 
-    /// Reads a line. The arguments may nest as deep as the limits say; the line is one level around them.
+    /// Parses a line. The limit on depth applies to the arguments, so the line itself may be one level
+    /// deeper.
     ///
     /// # Errors
     ///
-    /// When the line is not a JSON object with the name of a tool, or a member has the wrong type.
+    /// Returns an error if the line is not a JSON object with a tool's name, or if a member has the wrong
+    /// type.
     pub fn read(line: &[u8], limits: Limits) -> Result<Self, CallLineError> {
         let around = limits.with_max_depth(limits.max_depth + 1);
         let document = json::read(line, around)?;
@@ -124,8 +125,8 @@ impl CallLine {
     }
 }
 
-/// The JSON Schema of a line. It stands beside the reader that it describes, since the reader takes several
-/// writings of one thing.
+/// Returns the JSON Schema of a line. It is written by hand next to the parser, because the parser accepts
+/// several spellings of one value.
 #[cfg(feature = "schema")]
 pub(crate) fn schema() -> Value {
     serde_json::json!({
@@ -151,13 +152,13 @@ pub(crate) fn schema() -> Value {
     })
 }
 
-/// A place below the arguments, as a pointer into them.
+/// Converts a place below the arguments to a pointer into them. Returns `None` for the arguments themselves.
 fn below(rest: &str) -> Option<Pointer> {
     Pointer::try_from(rest).ok().filter(|place| !place.is_root())
 }
 
-/// A finding of the reader as one of the call: a repeated name is how two readers come to disagree, a
-/// number that does not fit holds nothing up.
+/// Converts a finding of the JSON reader to a finding of the call. A repeated name is an error, because two
+/// parsers may choose different values. A number that does not fit is only a warning.
 fn within(finding: ValidationError, place: Pointer, is_repeated: bool) -> ValidationError {
     if is_repeated {
         ValidationError::of(&val::INVALID_JSON, place)
@@ -168,7 +169,7 @@ fn within(finding: ValidationError, place: Pointer, is_repeated: bool) -> Valida
     }
 }
 
-/// A name: a text, or a number that serves as one.
+/// Returns a name from a string. A number also serves as a name, except for `tool`.
 fn text(value: Value, member: &'static str) -> Result<Option<String>, CallLineError> {
     match value {
         Value::Null => Ok(None),
@@ -192,7 +193,7 @@ fn turn(value: &Value) -> Result<Option<Turn>, CallLineError> {
     }
 }
 
-/// Reads a whole number, also one that is written with a fraction of zero: JSON has one kind of number.
+/// Returns a whole number. It accepts a number such as `2.0`, because JSON has only one kind of number.
 fn whole_number(value: &Value) -> Option<u64> {
     /// The first number that is larger than every `u64`.
     const END: f64 = 18_446_744_073_709_551_616.0;
@@ -203,34 +204,34 @@ fn whole_number(value: &Value) -> Option<u64> {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "it is whole, and within the range"
+        reason = "the number is whole and within the range"
     )]
     let whole = number as u64;
     (0.0..END).contains(&number).then_some(whole)
 }
 
-/// A line that is no call.
+/// The error for a line that is not a call.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallLineError {
-    /// It is not JSON.
+    /// The line is not JSON.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// It is JSON, but not an object.
+    /// The line is JSON, but not an object.
     #[error("a call is an object with the members id, tool and arguments")]
     NoObject,
-    /// It names no tool.
+    /// The line names no tool.
     #[error("no tool is named; a call has the member \"tool\"")]
     NoTool,
     /// A member has the wrong type.
     #[error("{member:?} is not {expected}")]
     WrongType {
-        /// The member.
+        /// The name of the member.
         member: &'static str,
-        /// What it should be.
+        /// The expected type.
         expected: &'static str,
     },
-    /// A name stands twice outside the arguments.
+    /// A name is repeated outside the arguments.
     #[error("the name at {0} stands twice in one object")]
     Twice(String),
 }

@@ -8,7 +8,8 @@ use crate::finding::ValidationError;
 use crate::message::{self, OfferedTools};
 use crate::provider::{ShapeError, Tool, read_tools};
 
-/// The tools that a model may call, by name. A schema is compiled when its tool is first called, once.
+/// Holds the tools that a model may call, by name. It compiles the schema of a tool once, at the tool's first
+/// call.
 ///
 /// ```
 /// use answerback::judge::Catalogue;
@@ -23,7 +24,8 @@ use crate::provider::{ShapeError, Tool, read_tools};
 pub struct Catalogue {
     entries: Vec<CatalogueEntry>,
     by_name: HashMap<String, usize>,
-    /// The same tools, ready to be compared with calls of others: made when the first such call comes.
+    /// The same tools, prepared for comparison with unknown names. This is built at the first call of an
+    /// unknown tool.
     offered: OnceLock<OfferedTools>,
 }
 
@@ -49,21 +51,22 @@ impl CatalogueEntry {
 }
 
 impl Catalogue {
-    /// Reads a list of tools in any provider's shape.
+    /// Parses a list of tools in any provider's format.
     ///
     /// # Errors
     ///
-    /// When it is no list of tools, no tool in it has a name, or two tools have one name.
+    /// Returns an error if the value is not a list of tools, if no tool in it has a name, or if two tools
+    /// share a name.
     pub fn read(list: &Value) -> Result<Self, CatalogueError> {
         let (_, tools) = read_tools(list)?;
         Self::new(tools.into_iter().map(|Tool { name, input_schema, .. }| (name, input_schema)))
     }
 
-    /// The tools of these names and schemas.
+    /// Creates a catalogue from names and schemas.
     ///
     /// # Errors
     ///
-    /// When two tools have one name.
+    /// Returns an error if two tools share a name.
     pub fn new(tools: impl IntoIterator<Item = (String, Value)>) -> Result<Self, CatalogueError> {
         let mut catalogue = Self::default();
         for (name, schema) in tools {
@@ -77,19 +80,20 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    /// The schema of a tool, or nothing when there is no such tool. A schema that cannot be used is the
-    /// tool author's to mend.
+    /// Returns the schema of a tool, or `None` if there is no such tool. An unusable schema is an error that
+    /// the tool's author must fix.
     pub fn schema(&self, tool: &str) -> Option<Result<&Schema, &SchemaError>> {
         let entry = &self.entries[*self.by_name.get(tool)?];
         Some(entry.compiled.get_or_init(|| entry.compile()).as_ref())
     }
 
-    /// The names, in the order of the list.
+    /// Returns the names in the order of the list.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|entry| entry.name.as_str())
     }
 
-    /// The finding of a call to a tool that is not here: VAL-008 at the root, with the nearest tools.
+    /// Returns the finding for a call of a tool that is not in the catalogue: VAL-008 at the root, with the
+    /// nearest tools.
     pub fn unknown_tool(&self, called: &str, arguments: &Value) -> ValidationError {
         let offered = self.offered.get_or_init(|| {
             let tools = self.entries.iter();
@@ -101,11 +105,11 @@ impl Catalogue {
     }
 }
 
-/// A list of tools that cannot be used.
+/// The error for a list of tools that cannot be used.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CatalogueError {
-    /// It has no provider's shape.
+    /// The list has no provider's format.
     #[error(transparent)]
     Shape(#[from] ShapeError),
     /// Two tools have this name.
@@ -188,7 +192,7 @@ mod tests {
         for (name, expected) in table {
             assert_eq!(fault(name), expected.map(|text| format!("{unusable}{text}")), "{name}");
         }
-        // OpenAI's list says that a function without parameters takes none.
+        // In OpenAI's format, a function without parameters takes no arguments.
         let list = json!([{"type": "function", "function": {"name": "now"}}]);
         assert!(Catalogue::read(&list).unwrap().schema("now").unwrap().is_ok());
     }

@@ -12,18 +12,18 @@ use crate::message::{Repair, SharedFormatter, repair, repair_malformed};
 use crate::retry::{Call, Context, Event, HideSecrets, Outcome, RetryKey, Sent, State, Turn, step};
 use crate::{RetryTracker, Timestamp};
 
-/// What was heard of a call's arguments.
+/// The arguments of a call after parsing.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a text is JSON or it is not")]
 pub enum Heard {
-    /// A value.
+    /// A JSON value.
     Value(Value),
     /// A text that is not JSON.
     Text(String),
 }
 
 impl Heard {
-    /// The value, where there is one.
+    /// Returns the value, or `None` for a text that is not JSON.
     pub fn value(&self) -> Option<&Value> {
         match self {
             Self::Value(value) => Some(value),
@@ -39,45 +39,46 @@ impl Heard {
     }
 }
 
-/// A call that was looked at by itself: everything that is wrong with it, and nothing yet about attempts.
+/// A call that was checked by itself. It lists everything that is wrong with the call, but does not count
+/// attempts yet.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Judged<'c> {
-    /// The id of this call; empty where the line had none.
+    /// The id of this call, with secrets redacted; empty if the line had none.
     pub tool_call_id: String,
-    /// The tool's name, as sent but for secrets.
+    /// The tool's name as sent, with secrets redacted.
     pub tool: String,
-    /// The arguments: as sent, or as a repair that was applied left them.
+    /// The arguments as sent, or as an applied repair changed them.
     pub arguments: Heard,
-    /// The model that made the call, where it is known.
+    /// The model that made the call, if it is known.
     pub model: Option<String>,
-    /// Everything that was found, errors first, then by place. Without an error the call is valid.
+    /// All findings, errors first, then ordered by place. A call without an error is valid.
     pub findings: Vec<ValidationError>,
-    /// Why the call could not be checked: the fault of the tool's schema, never the model's.
+    /// The reason why the call could not be checked. The tool's schema is at fault, never the model.
     pub unchecked: Option<SchemaError>,
-    /// What would make the call valid, or has made it valid where safe repairs are applied. It holds
-    /// the arguments as they are, secrets included.
+    /// The repair that would make the call valid, or that made it valid if the settings apply repairs. Its
+    /// arguments are not redacted.
     pub repair: Option<Repair>,
     pub(super) schema: Option<&'c Schema>,
     pub(super) settings: &'c ToolSettings,
     pub(super) formatter: &'c SharedFormatter,
     conversation: String,
-    /// Made when it is first asked for, because a valid call without a record never needs it.
+    /// The retry key, computed on first use. A valid call without a record never needs it.
     key: OnceLock<RetryKey>,
     is_unknown_tool: bool,
     turn: Option<Turn>,
-    /// The arguments as a person may see them, where the schema hides a part.
+    /// The arguments for display, with the parts redacted that the schema hides; `None` if it hides none.
     shown: Option<Value>,
 }
 
-/// Judges one call by itself: hears its arguments and checks them against the tool's schema. The same
-/// call gives the same judgement, on any thread.
+/// Checks one call by itself: parses its arguments and checks them against the tool's schema. The same call
+/// gives the same result on any thread.
 ///
-/// - A tool that is not in the catalogue is VAL-008 at the root, with the nearest tools.
-/// - Arguments that are not JSON, or repeat a name, are VAL-004 and not looked at further.
+/// - A tool that is not in the catalogue gives VAL-008 at the root, with the nearest tools.
+/// - Arguments that are not JSON, or that repeat a name, give VAL-004 and are not checked further.
 /// - A schema that cannot be used leaves the call unchecked.
-/// - A repair that makes the call valid is proposed, or applied where it is safe and the settings say so;
-///   what was wrong is then told as warnings.
+/// - A repair that makes the call valid is proposed. It is applied if it is safe and the settings allow it.
+///   The errors are then reported as warnings.
 pub fn judge<'c>(
     catalogue: &'c Catalogue,
     line: CallLine,
@@ -124,7 +125,7 @@ pub fn judge<'c>(
             judged.findings = vec![catalogue.unknown_tool(&judged.tool, arguments)];
         }
         Some(Ok(schema)) => judged.check(schema, malformed.as_ref()),
-        // Whether the arguments are JSON is not for the schema to say.
+        // Arguments that are not JSON are an error even if the schema cannot be used.
         Some(Err(fault)) if judged.is_valid() => judged.pass_unchecked(fault.clone()),
         Some(Err(_)) => {}
     }
@@ -133,7 +134,7 @@ pub fn judge<'c>(
     judged
 }
 
-/// Takes the secrets out of a text that models or callers choose, such as the name of a tool that does not exist.
+/// Redacts secrets in a text that models or callers choose, such as the name of an unknown tool.
 fn hide_secrets(text: &mut String) {
     if let Cow::Owned(redacted) = secrets::redact(text) {
         *text = redacted;
@@ -141,32 +142,34 @@ fn hide_secrets(text: &mut String) {
 }
 
 impl<'c> Judged<'c> {
-    /// Whether no error was found. A call that could not be checked counts as valid.
+    /// Returns true if no error was found. A call that could not be checked counts as valid.
     pub fn is_valid(&self) -> bool {
         !self.findings.iter().any(ValidationError::is_error)
     }
 
-    /// What the attempts of this call are counted under: its conversation and its tool.
+    /// Returns the key under which the attempts of this call are counted. It consists of the conversation and
+    /// the tool.
     pub fn key(&self) -> &RetryKey {
         self.key.get_or_init(|| RetryKey::of_conversation(&self.conversation, &self.tool))
     }
 
-    /// Whether the catalogue has no such tool.
+    /// Returns true if the catalogue has no such tool.
     pub fn is_unknown_tool(&self) -> bool {
         self.is_unknown_tool
     }
 
-    /// The tool's schema, where it can be used.
+    /// Returns the tool's schema, or `None` if it cannot be used.
     pub fn schema(&self) -> Option<&'c Schema> {
         self.schema
     }
 
-    /// What holds for the tool.
+    /// Returns the settings for the tool.
     pub fn settings(&self) -> &'c ToolSettings {
         self.settings
     }
 
-    /// The call as attempts are counted by. `random` is for the id of an escalation.
+    /// Returns the call in the form in which attempts are counted. `random` is used for the id of an
+    /// escalation.
     pub fn call(&self, random: [u8; 10]) -> Call<'_> {
         let arguments = self.arguments.sent();
         let mut call = Call::new(&self.tool, &self.tool_call_id, arguments, &self.findings, random)
@@ -177,8 +180,8 @@ impl<'c> Judged<'c> {
         call
     }
 
-    /// Counts the call and says what to do. A call without a turn is a turn of its own: whatever came
-    /// before it has been answered.
+    /// Counts the call and returns the outcome. A call without a turn is a turn of its own, so all earlier
+    /// attempts count as answered.
     pub fn track(&self, tracker: &RetryTracker, now: Timestamp, random: [u8; 10]) -> Outcome {
         let call = self.call(random);
         if call.turn.is_none() && call.is_failing() {
@@ -187,7 +190,8 @@ impl<'c> Judged<'c> {
         tracker.call(self.key(), &call, now)
     }
 
-    /// What to do with the call as the `attempt`-th, where nothing is known of those before it.
+    /// Returns the outcome of the call as attempt number `attempt`, if nothing is known about the attempts
+    /// before it.
     pub fn as_attempt(&self, attempt: u8, now: Timestamp, random: [u8; 10]) -> Outcome {
         let call = self.call(random);
         let context = Context::new(&self.settings.retry, &HideSecrets, now);
@@ -206,7 +210,7 @@ impl<'c> Judged<'c> {
                 Ok(findings) => self.findings.extend(findings),
                 Err(fault) => self.pass_unchecked(fault),
             },
-            // Where in a broken text the schema's secrets stand, nobody knows.
+            // A secret of the schema could be anywhere in a text that is not JSON, so no value is shown.
             Heard::Text(_) if schema.has_secrets() => {
                 for finding in &mut self.findings {
                     finding.actual_value = None;
@@ -233,7 +237,7 @@ impl<'c> Judged<'c> {
         }
     }
 
-    /// Takes a repair over where the settings say so. What was wrong is reported all the same.
+    /// Applies the repair if the settings say so. The errors are still reported, as warnings.
     fn apply_repair(&mut self) {
         let Some(repair) = &self.repair else { return };
         let is_applied = match self.settings.repair.unwrap_or_default() {
@@ -249,7 +253,7 @@ impl<'c> Judged<'c> {
         }
     }
 
-    /// Everything that is printed, stored and counted about the call names it by these.
+    /// Redacts secrets in the names by which the call is printed, stored and counted.
     fn hide_secrets_in_names(&mut self) {
         hide_secrets(&mut self.tool);
         hide_secrets(&mut self.tool_call_id);
@@ -262,12 +266,13 @@ impl<'c> Judged<'c> {
         self.unchecked = Some(fault);
     }
 
-    /// Findings as they are told: in order, each with a place in the schema, no secret in a name.
+    /// Prepares the findings for output. It gives each a schema path, redacts secrets in names, and sorts
+    /// them.
     fn tidy(&mut self) {
         for finding in &mut self.findings {
             finding.schema_path.get_or_insert_with(Pointer::root);
             if let Cow::Owned(redacted) = secrets::redact_pointer(finding.field_path.as_str()) {
-                // A mark has no character that a pointer would have to escape.
+                // The redaction mark has no character that a JSON Pointer must escape.
                 finding.field_path = Pointer::try_from(redacted).unwrap_or_default();
             }
         }

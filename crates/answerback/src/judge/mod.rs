@@ -1,8 +1,8 @@
-//! One call through the whole retry contract: hear, check, count, answer.
+//! Takes one call through the whole retry contract: parse, check, count, answer.
 //!
-//! [`judge()`] looks at one call alone and may run on any thread; [`answer()`] counts its attempts and
-//! says what the model is told. What comes out is an [`Answer`], the line that `answerback replay`
-//! prints and that the HTTP API returns.
+//! [`judge()`] checks one call by itself and may run on any thread. [`answer()`] counts the attempt and
+//! writes the message for the model. The result is an [`Answer`], which `answerback replay` prints as a line
+//! and the HTTP API returns.
 //!
 //! ```
 //! use answerback::config::ValidationConfig;
@@ -24,8 +24,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Left out: files, clocks and randomness, which the caller has, and the shapes of providers, which
-//! [`crate::provider`] writes from the answer's result.
+//! The caller supplies files, clocks and randomness. [`crate::provider`] converts the answer's result to a
+//! provider's format.
 
 mod answer;
 mod call_line;

@@ -8,37 +8,37 @@ use crate::retry::{FailureTally, Outcome};
 
 /// The most models that are counted by name.
 const MOST_MODELS: usize = 1000;
-/// What is counted beyond that bound.
+/// The name under which all further models are counted.
 const OTHER: &str = "(other)";
 
-/// What a log of calls comes to: failure rates by tool, model, place and code, and what became of the
+/// Summarizes a log of calls: the failure rates by tool, model, place and code, and the outcomes of the
 /// failing calls.
 ///
-/// Collected call by call with [`Summary::add`]; [`Summary::finish`] fills in what the tracker counted.
+/// [`Summary::add`] counts each call. [`Summary::finish`] adds the counts of the tracker's tally.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Summary {
-    /// All calls.
+    /// The number of calls.
     pub calls: u64,
-    /// The calls with an error.
+    /// The number of calls with an error.
     pub failed: u64,
-    /// `failed` of `calls`, from 0 to 1.
+    /// The share of failed calls, from 0 to 1.
     pub failure_rate: f64,
-    /// The calls whose tool has no usable schema.
+    /// The number of calls whose tool has no usable schema.
     pub unchecked: u64,
-    /// What became of the failing calls.
+    /// The outcomes of the failing calls.
     pub attempts: AttemptSummary,
-    /// What proposed repairs would have saved.
+    /// The counts of proposed repairs.
     pub repairs: Repairs,
-    /// By tool, the most failures first.
+    /// The counts by tool, most failures first.
     pub tools: Vec<Share>,
-    /// By model, where the log names it, the most failures first.
+    /// The counts by model, if the log names it, most failures first.
     pub models: Vec<Share>,
-    /// By code, the most frequent first.
+    /// The counts by error code, most frequent first.
     pub codes: Vec<Counted>,
-    /// By tool, place and code, the most frequent first.
+    /// The counts by tool, place and error code, most frequent first.
     pub places: Vec<PlaceCount>,
-    /// The places of schemas that look wrong.
+    /// The places in schemas that look wrong.
     pub suspects: Vec<SuspectPlace>,
     #[serde(skip)]
     by_model: BTreeMap<String, (u64, u64)>,
@@ -46,90 +46,90 @@ pub struct Summary {
     by_code: BTreeMap<String, u64>,
 }
 
-/// What became of failing calls.
+/// Counts the outcomes of failing calls.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct AttemptSummary {
-    /// How many calls failed as the first attempt, the second, and so on.
+    /// The number of calls that failed as the first attempt, the second, and so on.
     pub failed: Vec<u64>,
-    /// The calls that were right after failed attempts.
+    /// The number of valid calls that followed failed attempts.
     pub corrected: u64,
-    /// How often a person was asked.
+    /// The number of escalations.
     pub escalations: u64,
-    /// The calls that were turned away while a person was asked.
+    /// The number of calls that were rejected while their key was blocked or stopped.
     pub turned_away: u64,
 }
 
-/// What proposed repairs would have saved.
+/// Counts the calls and escalations that have a repair.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Repairs {
-    /// The failing calls with a repair that is safe.
+    /// The number of calls with a safe repair.
     pub safe: u64,
-    /// The failing calls with a repair that is a guess.
+    /// The number of calls with a repair that is a guess.
     pub guess: u64,
-    /// The escalations whose last call had a repair.
+    /// The number of escalations whose last call had a repair.
     pub escalations: u64,
 }
 
-/// The calls of one tool or one model.
+/// Counts the calls of one tool or one model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Share {
-    /// The name.
+    /// The name of the tool or model.
     pub name: String,
-    /// All calls.
+    /// The number of calls.
     pub calls: u64,
-    /// The calls with an error.
+    /// The number of calls with an error.
     pub failed: u64,
-    /// `failed` of `calls`, from 0 to 1.
+    /// The share of failed calls, from 0 to 1.
     pub failure_rate: f64,
 }
 
-/// How many calls had an error of one code.
+/// Counts the calls that failed with one error code.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Counted {
-    /// The code.
+    /// The error code.
     pub code: String,
-    /// The failing calls with it.
+    /// The number of failing calls with this code.
     pub failed: u64,
 }
 
-/// How many calls had an error of one code at one place.
+/// Counts the calls that failed with one error code at one place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PlaceCount {
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// The place, with `*` for array indices and `?` for a name that the model made up.
+    /// The place, with `*` for array indices and `?` for a field name that the model invented.
     pub path: String,
-    /// The code.
+    /// The error code.
     pub code: String,
-    /// The failing calls with it.
+    /// The number of failing calls with this code at this place.
     pub failed: u64,
-    /// `failed` of all calls of the tool, from 0 to 1.
+    /// The share of failing calls with this code at this place among all calls of the tool, from 0 to 1.
     pub failure_rate: f64,
 }
 
-/// A place of a schema that looks wrong: half of a tool's failing calls, or more, fail there.
+/// A place in a schema that looks wrong, because at least half of the tool's failing calls fail there.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SuspectPlace {
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// The place.
+    /// The place, with `*` for array indices.
     pub path: String,
-    /// The code.
+    /// The error code.
     pub code: String,
-    /// The failing calls with this error.
+    /// The number of failing calls with this error at this place.
     pub failed_here: u64,
-    /// All failing calls of the tool.
+    /// The number of failing calls of the tool.
     pub failed: u64,
 }
 
 impl Summary {
-    /// Counts a call.
+    /// Counts a call and its outcome.
     pub fn add(&mut self, judged: &Judged<'_>, outcome: &Outcome) {
         let failed = !judged.is_valid();
         self.calls += 1;
@@ -164,13 +164,13 @@ impl Summary {
             codes.sort_unstable();
             codes.dedup();
             for code in codes {
-                // Codes are ours, so there are few.
+                // This library defines the codes, so their number is bounded.
                 *self.by_code.entry(code.to_owned()).or_default() += 1;
             }
         }
     }
 
-    /// The whole, with what the tracker counted by tool and place.
+    /// Completes the summary with the tracker's counts by tool and place.
     #[must_use]
     pub fn finish(mut self, tally: &FailureTally) -> Self {
         self.failure_rate = rate(self.failed, self.calls);
@@ -191,7 +191,7 @@ impl Summary {
             .collect();
         let codes = std::mem::take(&mut self.by_code);
         self.codes = codes.into_iter().map(|(code, failed)| Counted { code, failed }).collect();
-        // Stable sorts: equals stay in the order of their names.
+        // The sorts are stable, so equal entries stay in the order of their names.
         self.tools.sort_by_key(|share| std::cmp::Reverse(share.failed));
         self.models.sort_by_key(|share| std::cmp::Reverse(share.failed));
         self.codes.sort_by_key(|counted| std::cmp::Reverse(counted.failed));
@@ -243,7 +243,7 @@ impl Share {
     }
 }
 
-/// A share to four decimals.
+/// Returns a share rounded to four decimals.
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
 fn rate(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { (part as f64 / whole as f64 * 10_000.0).round() / 10_000.0 }
@@ -267,7 +267,7 @@ mod tests {
         let mut summary = Summary::default();
         for index in 0..24 {
             let arguments = if index % 2 == 0 { json!({"n": "x"}) } else { json!({"n": 1}) };
-            // Three conversations: corrected each time, never right, never wrong.
+            // Three conversations: one corrects each mistake, one is never valid, one is always valid.
             let (conversation, arguments) = match index % 3 {
                 0 => ("a", arguments),
                 1 => ("b", json!({})),

@@ -1,11 +1,12 @@
-//! E-mail addresses, hosts, IP addresses and URIs as common parsers read them.
+//! Email addresses, hosts, IP addresses and URIs as common parsers accept them.
 
 use std::net::Ipv6Addr;
 
-/// The schemes whose URLs name a host.
+/// The schemes whose URLs contain a host.
 const WEB: [&str; 6] = ["http", "https", "ws", "wss", "ftp", "file"];
 
-/// An address as Python's `email.utils` or a mail library reads it, also with a display name, in any script.
+/// True for an email address that Python's `email.utils` or a mail library accepts, with or without a display name,
+/// in any script.
 pub(super) fn is_email(text: &str) -> bool {
     let text = text.trim();
     let address = match text.strip_suffix('>').and_then(|text| text.rsplit_once('<')) {
@@ -24,7 +25,7 @@ pub(super) fn is_email(text: &str) -> bool {
     has_local && literal.map_or_else(|| is_host(domain), |address| !address.is_empty())
 }
 
-/// A host as `URL` reads it: any text without the characters that end or forbid a host.
+/// True for a host that `URL` accepts: any text without characters that end a host or are forbidden in it.
 pub(super) fn is_host(text: &str) -> bool {
     let is_forbidden = |character: char| {
         character.is_control() || character.is_whitespace() || "#/:<>?@[\\]^|%".contains(character)
@@ -34,12 +35,12 @@ pub(super) fn is_host(text: &str) -> bool {
     }
     let labels = text.strip_suffix('.').unwrap_or(text);
     let last = labels.rsplit('.').next().unwrap_or_default();
-    // A host that ends in a number has to be an address.
+    // A host whose last label is a number must be an IPv4 address.
     let is_number = !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit());
     !is_number || is_ipv4(labels)
 }
 
-/// An address as `inet_aton` and `URL` read it: one to four numbers, also octal and hexadecimal.
+/// True for an IPv4 address that `inet_aton` and `URL` accept: one to four numbers, including octal and hexadecimal.
 pub(super) fn is_ipv4(text: &str) -> bool {
     let parts: Vec<&str> = text.splitn(5, '.').collect();
     let number = |part: &&str| {
@@ -47,7 +48,8 @@ pub(super) fn is_ipv4(text: &str) -> bool {
         match (hexadecimal, part.strip_prefix('0')) {
             (Some(digits), _) => u32::from_str_radix(digits, 16).ok(),
             (None, Some(digits)) if !digits.is_empty() => {
-                // Some parsers read 010 as 8 and others as 10; 08 can only be 8.
+                // Some parsers read 010 as 8, others as 10. A number such as 08 is not octal, so it is read as
+                // decimal.
                 u32::from_str_radix(digits, 8).or_else(|_| digits.parse()).ok()
             }
             _ => part.parse().ok().filter(|_| !part.starts_with('+')),
@@ -59,7 +61,7 @@ pub(super) fn is_ipv4(text: &str) -> bool {
     leading.iter().all(|number| *number < 256) && most_of_last.is_some_and(|most| *last <= most)
 }
 
-/// An address, also between brackets or with the name of an interface.
+/// True for an IPv6 address, also in brackets or with the name of an interface.
 pub(super) fn is_ipv6(text: &str) -> bool {
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
     let address = match bare.split_once('%') {
@@ -69,7 +71,7 @@ pub(super) fn is_ipv6(text: &str) -> bool {
     address.parse::<Ipv6Addr>().is_ok()
 }
 
-/// A URL as `URL` reads it without a base.
+/// True for a URL that `URL` accepts without a base.
 pub(super) fn is_uri(text: &str) -> bool {
     let text = text.trim();
     let Some((scheme, rest)) = scheme(text) else { return false };
@@ -84,7 +86,7 @@ pub(super) fn is_uri(text: &str) -> bool {
     }
 }
 
-/// A URL as `URL` reads it with a base: everything but a host or a port that cannot be one.
+/// True for a URL that `URL` accepts with a base: every text without an invalid host or port.
 pub(super) fn is_uri_reference(text: &str) -> bool {
     let text = text.trim();
     match (scheme(text), text.strip_prefix("//")) {
@@ -94,7 +96,7 @@ pub(super) fn is_uri_reference(text: &str) -> bool {
     }
 }
 
-/// The first character of a text that has to be percent-encoded, with its escape.
+/// Describes why a text is not a valid URI: a missing scheme, or the first character that must be percent-encoded.
 pub(super) fn difference(format: &str, text: &str) -> Option<String> {
     let is_international = format.starts_with("iri");
     if !format.ends_with("reference") && scheme(text).is_none() {
@@ -128,7 +130,7 @@ pub(super) fn difference(format: &str, text: &str) -> Option<String> {
     Some(format!("{shown} has to be percent-encoded as {escape}"))
 }
 
-/// The scheme of a text, and what follows its colon.
+/// Splits a text into its scheme and the rest after the colon.
 fn scheme(text: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = text.split_once(':')?;
     let is_part = |character: char| character.is_ascii_alphanumeric() || "+-.".contains(character);
@@ -136,7 +138,7 @@ fn scheme(text: &str) -> Option<(&str, &str)> {
     (starts && scheme.chars().all(is_part)).then_some((scheme, rest))
 }
 
-/// Whether the host and the port that a text starts with are ones.
+/// True if a text starts with a valid host and port.
 fn is_authority(text: &str, ends: &[char], may_be_empty: bool) -> bool {
     let authority = text.split(ends).next().unwrap_or_default();
     let address = authority.rsplit_once('@').map_or(authority, |(_, address)| address);
@@ -151,7 +153,7 @@ fn is_authority(text: &str, ends: &[char], may_be_empty: bool) -> bool {
     has_host && port.is_none_or(is_port)
 }
 
-/// A host in a URL, where its characters may be percent-encoded.
+/// True for a host in a URL, where characters may be percent-encoded.
 fn is_url_host(host: &str) -> bool {
     if !host.contains('%') {
         return is_host(host);

@@ -1,9 +1,9 @@
-//! Dates, times and durations as common parsers read them.
+//! Dates, times and durations as common parsers accept them.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// The longest text that is read, in bytes: no date is longer.
+/// The longest text that is parsed, in bytes. No date is longer.
 const LONGEST: usize = 128;
 const MONTHS: [&str; 12] = [
     "january",
@@ -24,7 +24,7 @@ const WEEKDAYS: [&str; 7] =
 const ZONES: [&str; 12] =
     ["z", "ut", "utc", "gmt", "est", "edt", "cst", "cdt", "mst", "mdt", "pst", "pdt"];
 
-/// A date and time of day as `datetime.fromisoformat`, pydantic or `Date` reads it.
+/// True for a date and time of day that `datetime.fromisoformat`, pydantic or `Date` accepts.
 pub(super) fn is_date_time(text: &str) -> bool {
     if text.len() > LONGEST {
         return false;
@@ -33,7 +33,7 @@ pub(super) fn is_date_time(text: &str) -> bool {
     Scan(text).iso_date_time().is_some() || is_timestamp(text) || is_written_date(text)
 }
 
-/// A date as `date.fromisoformat`, pydantic or `Date` reads it, which all take a time with it.
+/// True for a date that `date.fromisoformat`, pydantic or `Date` accepts. These parsers also accept a time with it.
 pub(super) fn is_date(text: &str) -> bool {
     if text.len() > LONGEST {
         return false;
@@ -46,7 +46,7 @@ pub(super) fn is_date(text: &str) -> bool {
     Scan(text).iso_date_time().is_some() || is_written_date(text) || is_midnight()
 }
 
-/// A time of day as `time.fromisoformat` or pydantic reads it, or on a clock of twelve hours.
+/// True for a time of day that `time.fromisoformat` or pydantic accepts, or one on a twelve-hour clock.
 pub(super) fn is_time(text: &str) -> bool {
     if text.len() > LONGEST {
         return false;
@@ -65,7 +65,7 @@ pub(super) fn is_time(text: &str) -> bool {
     })
 }
 
-/// A duration in ISO 8601, on a clock, or as numbers with units.
+/// True for a duration in ISO 8601, on a clock, or as numbers with units.
 pub(super) fn is_duration(text: &str) -> bool {
     if text.len() > LONGEST {
         return false;
@@ -75,7 +75,8 @@ pub(super) fn is_duration(text: &str) -> bool {
     is_iso_duration(text) || is_clock_duration(text) || is_unit_duration(text)
 }
 
-/// What a date-time or a time lacks. Which time zone is meant, only its author knows.
+/// Describes the part that a date-time or a time lacks. It does not suggest a time zone, because only the author
+/// knows it.
 pub(super) fn difference(format: &str, text: &str) -> Option<&'static str> {
     if text.len() > LONGEST {
         return None;
@@ -92,7 +93,7 @@ pub(super) fn difference(format: &str, text: &str) -> Option<&'static str> {
     scan.0.is_empty().then_some("it has no time zone")
 }
 
-/// Seconds or milliseconds since 1970, as pydantic reads them.
+/// True for seconds or milliseconds since 1970, as pydantic accepts them.
 fn is_timestamp(text: &str) -> bool {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
@@ -100,7 +101,7 @@ fn is_timestamp(text: &str) -> bool {
     whole.len() <= 15 && is_number(whole) && is_number(fraction)
 }
 
-/// A text that is read from its start.
+/// A text that is consumed from its start.
 struct Scan<'t>(&'t str);
 
 impl Scan<'_> {
@@ -119,7 +120,7 @@ impl Scan<'_> {
         self.0.bytes().take_while(u8::is_ascii_digit).count()
     }
 
-    /// A number of `least` to `most` digits.
+    /// Parses a number of `least` to `most` digits.
     fn number(&mut self, least: usize, most: usize) -> Option<u32> {
         let count = self.digits().min(most);
         if count < least {
@@ -140,7 +141,7 @@ impl Scan<'_> {
         self.end_or_zone()
     }
 
-    /// A calendar date, a week date, a day of a year, a month or a year.
+    /// Parses a calendar date, a week date, a day of a year, a month or a year.
     fn iso_date(&mut self) -> Option<()> {
         let is_long = self.0.starts_with(['+', '-']);
         if is_long {
@@ -181,7 +182,7 @@ impl Scan<'_> {
         (!has_hyphen).then_some(())
     }
 
-    /// Hours with or without minutes and seconds, with or without colons.
+    /// Parses hours with optional minutes and seconds, with or without colons.
     fn time(&mut self) -> Option<()> {
         let is_basic = self.digits() >= 4;
         let hour = self.number(2, 2)?;
@@ -200,7 +201,7 @@ impl Scan<'_> {
         (hour < 24 || hour == 24 && is_zero()).then_some(())
     }
 
-    /// The minutes after a colon, and what follows them.
+    /// Parses optional minutes after a colon, with optional seconds and fraction.
     fn minutes(&mut self) -> Option<()> {
         if self.eat(':').is_none() {
             return Some(());
@@ -249,7 +250,8 @@ fn is_day(year: u32, month: u32, day: u32) -> bool {
     (1..=days).contains(&day)
 }
 
-/// A date in words or with slashes, as `Date` reads it: `Mon, 01 Jan 2024 10:00:00 GMT`, `1/31/2024 5:00 PM`.
+/// True for a date in words or with slashes that `Date` accepts: `Mon, 01 Jan 2024 10:00:00 GMT`, `1/31/2024 5:00
+/// PM`.
 fn is_written_date(text: &str) -> bool {
     WrittenDate::read(text).is_some_and(|date| date.is_complete())
 }
@@ -257,7 +259,7 @@ fn is_written_date(text: &str) -> bool {
 #[derive(Default)]
 struct WrittenDate {
     month: Option<u32>,
-    /// The numbers that are no time, each with how many digits it has.
+    /// The numbers outside a time of day, each with its number of digits.
     numbers: Vec<(u32, usize)>,
     has_time: bool,
     has_zone: bool,
@@ -356,7 +358,7 @@ fn word(rest: &mut Peekable<Chars<'_>>) -> String {
     word
 }
 
-/// A number, with how many digits it has.
+/// Parses a number and returns it with its number of digits.
 fn digits(rest: &mut Peekable<Chars<'_>>) -> Option<(u32, usize)> {
     let (mut number, mut count) = (0_u32, 0);
     while let Some(digit) = rest.next_if(char::is_ascii_digit) {
@@ -370,7 +372,8 @@ fn digits_of(rest: &mut Peekable<Chars<'_>>, expected: usize) -> Option<u32> {
     digits(rest).filter(|(_, count)| *count == expected).map(|(number, _)| number)
 }
 
-/// `P1Y2M3DT4H5M6.5S`, also with weeks beside other parts, and with fractions anywhere.
+/// True for a duration such as `P1Y2M3DT4H5M6.5S`. Weeks may be combined with other parts, and every number may have
+/// a fraction.
 fn is_iso_duration(text: &str) -> bool {
     let upper = text.to_ascii_uppercase();
     let Some(parts) = upper.strip_prefix('P') else { return false };
@@ -379,7 +382,8 @@ fn is_iso_duration(text: &str) -> bool {
     matches!(counts, (Some(days), Some(time)) if days + time > 0)
 }
 
-/// How many numbers with these units a text has, each unit at most once and in this order.
+/// Counts the numbers with these units in a text. Each unit may occur once, in this order. Returns `None` for other
+/// text.
 fn count_of_parts(text: &str, mut units: &str) -> Option<usize> {
     let (mut rest, mut count) = (text, 0);
     while !rest.is_empty() {
@@ -392,7 +396,7 @@ fn count_of_parts(text: &str, mut units: &str) -> Option<usize> {
     Some(count)
 }
 
-/// What follows the number at the start of a text.
+/// Returns the text after the number at the start of a text.
 fn after_number(text: &str) -> Option<&str> {
     let is_part = |character: char| character.is_ascii_digit() || ".,".contains(character);
     let after = text.trim_start_matches(is_part);
@@ -403,7 +407,7 @@ fn after_number(text: &str) -> Option<&str> {
     number_is_good.then_some(after)
 }
 
-/// `1 day, 10:00:00` and the like, as Python prints a `timedelta` and pydantic reads it.
+/// True for `1 day, 10:00:00` and similar texts, as Python prints a `timedelta` and pydantic accepts it.
 fn is_clock_duration(text: &str) -> bool {
     let clock = match text.split_once("day") {
         Some((days, clock)) => {
@@ -421,7 +425,7 @@ fn is_clock_duration(text: &str) -> bool {
         && scan.0.is_empty()
 }
 
-/// `1h30m`, `300ms`, `2 hours`: numbers, each with its unit.
+/// True for numbers that each have a unit: `1h30m`, `300ms`, `2 hours`.
 fn is_unit_duration(text: &str) -> bool {
     const UNITS: &[&str] = &[
         "ns", "us", "µs", "ms", "s", "sec", "secs", "second", "seconds", "m", "min", "mins",

@@ -1,9 +1,9 @@
-//! What a `format` accepts: its RFC, or whatever some common parser of the format reads.
+//! Checks a `format` by its RFC, or by what common parsers accept.
 //!
-//! JSON Schema 2020-12 treats `format` as an annotation, and most servers read more than the RFC of a
-//! format allows: a date-time without a time zone, a URL with unescaped letters, a UUID without hyphens.
-//! A call with such a value runs on those servers, so refusing it would be wrong; it gets a warning
-//! instead. An error is left for values that no common parser reads.
+//! JSON Schema 2020-12 treats `format` as an annotation, and most servers accept more than the RFC of a format
+//! permits: a date-time without a time zone, a URL with unescaped letters, a UUID without hyphens. A call with such a
+//! value runs on those servers, so rejecting it would be wrong; it gets a warning instead. Only values that no common
+//! parser accepts are errors.
 
 mod addresses;
 mod dates;
@@ -15,14 +15,14 @@ use serde_json::{Value, json};
 
 use crate::json::Pointer;
 
-/// How the `format` keyword is checked.
+/// The mode in which the `format` keyword is checked.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "the configuration defines exactly these four")]
 pub enum FormatMode {
     /// A value that does not follow the RFC of its format is an error.
     Assert,
-    /// A value that no common parser of its format reads is an error; another one that does not follow
-    /// the RFC is a warning.
+    /// A value that no common parser of its format accepts is an error. Any other value that breaks the RFC is a
+    /// warning.
     #[default]
     Lenient,
     /// Every value that does not follow the RFC of its format is a warning.
@@ -35,7 +35,7 @@ impl FormatMode {
     /// All modes, the strictest first.
     pub const ALL: [Self; 4] = [Self::Assert, Self::Lenient, Self::Warn, Self::Off];
 
-    /// The word for it in the configuration and on the command line.
+    /// Returns the word for the mode in the configuration and on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Assert => "assert",
@@ -69,7 +69,7 @@ const FORMATS: [&str; 19] = [
     "regex",
 ];
 
-/// Replaces the checks of the formats that a draft knows by those of [`is_readable`].
+/// Replaces the checks of the formats that a draft knows with [`is_readable`].
 pub(super) fn with_readable_formats(
     options: ValidationOptions<'_>,
     draft: Draft,
@@ -83,11 +83,11 @@ pub(super) fn with_readable_formats(
     })
 }
 
-/// Whether some common parser of a format reads a text that does not follow the format's RFC.
+/// True if a common parser of a format accepts a text that may break the format's RFC.
 ///
 /// The parsers are those of the Python standard library and pydantic, and `Date` and `URL` of JavaScript.
-/// `urllib.parse` is not among them, because it accepts every text. A day that no calendar has, such as
-/// February 30, counts as unreadable: a parser that takes it moves it to another day.
+/// `urllib.parse` does not count, because it accepts every text. A day that does not exist, such as February 30, is
+/// rejected: parsers that accept it change it to another day.
 pub(super) fn is_readable(format: &str, text: &str) -> bool {
     match format {
         "date-time" => dates::is_date_time(text),
@@ -108,7 +108,7 @@ pub(super) fn is_readable(format: &str, text: &str) -> bool {
     }
 }
 
-/// What keeps a text from following the RFC of its format, where that can be said in a few words.
+/// Describes the difference between a text and the RFC of its format, if a few words can do so.
 pub(super) fn difference(format: &str, text: &str) -> Option<String> {
     match format {
         "date-time" | "time" => dates::difference(format, text).map(str::to_owned),
@@ -118,7 +118,7 @@ pub(super) fn difference(format: &str, text: &str) -> Option<String> {
     }
 }
 
-/// A UUID as Python's `uuid.UUID` reads it: with or without hyphens, braces and `urn:uuid:`.
+/// True for a UUID as Python's `uuid.UUID` accepts it: with or without hyphens, braces and `urn:uuid:`.
 fn is_uuid(text: &str) -> bool {
     let bare = text.strip_prefix("urn:").unwrap_or(text);
     let bare = bare.strip_prefix("uuid:").unwrap_or(bare);
@@ -127,12 +127,12 @@ fn is_uuid(text: &str) -> bool {
     digits().all(|byte| byte.is_ascii_hexdigit()) && digits().count() == 32
 }
 
-/// A JSON Pointer in its other form, as the fragment of a URI.
+/// True for a JSON Pointer in its other form, the fragment of a URI.
 fn is_fragment_pointer(text: &str) -> bool {
     text.strip_prefix('#').is_some_and(|pointer| Pointer::try_from(pointer).is_ok())
 }
 
-/// Libraries for URI templates take everything outside the braces as it is.
+/// True if the braces of a URI template are balanced and not nested. Libraries accept any text outside the braces.
 fn has_closed_braces(text: &str) -> bool {
     let mut is_open = false;
     for character in text.chars() {
@@ -145,7 +145,8 @@ fn has_closed_braces(text: &str) -> bool {
     !is_open
 }
 
-/// A regular expression of Python or PCRE, whose named groups and leading flags ECMA-262 writes in another way.
+/// True for a regular expression of Python or PCRE. Their named groups, leading flags and anchors are converted to
+/// ECMA-262 first.
 fn is_regex(text: &str) -> bool {
     static ECMA: LazyLock<Option<Validator>> = LazyLock::new(|| {
         let schema = json!({"format": "regex"});

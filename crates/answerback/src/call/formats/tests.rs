@@ -3,7 +3,7 @@ use serde_json::json;
 use super::super::{FormatMode, Options, Schema, check};
 use super::*;
 
-/// What a check in a mode finds in a text: nothing, a warning or an error.
+/// Returns the result of checking a text in a mode: nothing, a warning or an error.
 fn found(format: &str, text: &str, mode: FormatMode) -> &'static str {
     let schema = Schema::compile(json!({"properties": {"x": {"format": format}}})).unwrap();
     let options = Options::default().with_formats(mode);
@@ -18,8 +18,8 @@ fn found(format: &str, text: &str, mode: FormatMode) -> &'static str {
     }
 }
 
-/// What Python 3.11 (`fromisoformat`, `uuid.UUID`, `ipaddress`, `email.utils`), pydantic 2.14 and Node 20
-/// (`Date`, `URL`) were seen to accept, and what none of them does.
+/// Each row has a format, texts that some parser accepted, and texts that none accepted. The parsers were Python 3.11
+/// (`fromisoformat`, `uuid.UUID`, `ipaddress`, `email.utils`), pydantic 2.14 and Node 20 (`Date`, `URL`).
 const TABLE: &[(&str, &[&str], &[&str])] = &[
     (
         "date-time",
@@ -232,7 +232,7 @@ fn a_value_that_fits_one_format_is_not_refused_for_reading_as_two() {
     let schema = Schema::compile(json!({"properties": {"x": both}})).unwrap();
     assert!(schema.is_valid(&json!({"x": "2024-01-01"})).unwrap());
     assert_eq!(check(&schema, &json!({"x": "2024-01-01"}), ()).unwrap(), []);
-    // The negation of a format forbids what the RFC describes, and nothing else.
+    // A negated format forbids only values that follow the RFC.
     let schema = Schema::compile(json!({"not": {"format": "ipv4"}})).unwrap();
     assert!(schema.is_valid(&json!("127.1")).unwrap());
     assert!(!schema.is_valid(&json!("127.0.0.1")).unwrap());
@@ -275,13 +275,13 @@ fn a_message_says_what_differs_and_invents_nothing() {
     ] {
         assert_eq!(message(format, text), format!("Invalid format: {format}: {expected}"));
     }
-    // A host is not percent-encoded, so nothing is said of its letters.
+    // A host is not percent-encoded, so the message does not mention its letters.
     assert_eq!(message("uri", "https://münchen.de"), "Invalid format: uri");
     assert_eq!(message("date-time", "tomorrow"), "Invalid format: date-time");
 }
 
 proptest::proptest! {
-    /// What follows the RFC is never refused, and a stricter mode never accepts more.
+    /// Checks that a value that follows the RFC is never rejected, and that a stricter mode never accepts more.
     #[test]
     fn modes_are_ordered(text in "\\PC{0,24}|[0-9TZ:+. -]{0,24}|[a-z:/@%{}.0-9]{0,24}", format in 0_usize..19) {
         let errors = FormatMode::ALL.map(|mode| found(FORMATS[format], &text, mode) == "error");

@@ -1,12 +1,12 @@
-//! Arithmetic in the place of a number.
+//! Evaluates arithmetic in place of a number.
 
 use serde_json::Number;
 
-/// The longest expression that is computed, in bytes, and the deepest nesting of its brackets.
+/// The longest expression that is computed, in bytes. `DEEPEST` limits the nesting of its parentheses.
 const LONGEST: usize = 128;
 const DEEPEST: usize = 8;
 
-/// Whether a word is numbers with operators between them, and not a date.
+/// True if a word consists of numbers with operators between them, and is not a date.
 pub(super) fn is_arithmetic(word: &str) -> bool {
     let allowed = |letter: char| {
         letter.is_ascii_digit() || letter.is_ascii_whitespace() || "+-*/%^().eE_".contains(letter)
@@ -18,7 +18,7 @@ pub(super) fn is_arithmetic(word: &str) -> bool {
         && !is_date(word)
 }
 
-/// Three groups of digits, one of them a year: `2024-10-15`, `10/15/2024`.
+/// True for three groups of digits, one of them a year: `2024-10-15`, `10/15/2024`.
 fn is_date(word: &str) -> bool {
     ['-', '/'].into_iter().any(|separator| {
         let groups = || word.split(separator);
@@ -31,7 +31,7 @@ fn is_date(word: &str) -> bool {
 
 /// Computes an expression that can only be arithmetic: one with `*`, or with spaces around its operators.
 ///
-/// `1/6`, `10-5` and `555-1234` are as likely a ratio, a range or a telephone number, so they give nothing.
+/// `1/6`, `10-5` and `555-1234` could also be a ratio, a range or a telephone number. For them it returns `None`.
 pub(super) fn compute(word: &str) -> Option<Number> {
     if word.len() > LONGEST || !(word.contains('*') || word.contains([' ', '\t'])) {
         return None;
@@ -41,7 +41,7 @@ pub(super) fn compute(word: &str) -> Option<Number> {
     if !sum.rest.trim_start().is_empty() {
         return None;
     }
-    // Below 2^53 a double holds a whole number exactly.
+    // Below 2^53, a double holds a whole number exactly.
     if sum.whole && value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 {
         return format!("{value:.0}").parse::<i64>().ok().map(Number::from);
     }
@@ -51,7 +51,7 @@ pub(super) fn compute(word: &str) -> Option<Number> {
 struct Sum<'t> {
     rest: &'t str,
     depth: usize,
-    /// Whether every operand so far was an integer.
+    /// True if every operand so far was an integer.
     whole: bool,
 }
 
@@ -72,7 +72,7 @@ impl Sum<'_> {
     fn factors(&mut self) -> Option<f64> {
         let mut value = self.operand()?;
         loop {
-            // Powers and remainders mean different things in different languages.
+            // Powers and remainders differ between languages, so they are not computed.
             if self.take("**") {
                 return None;
             } else if self.take("*") {

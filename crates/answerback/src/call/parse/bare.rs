@@ -1,4 +1,4 @@
-//! Words, numbers and code that stand without quotes.
+//! Parses words, numbers and code without quotes.
 
 use serde_json::{Number, Value};
 
@@ -7,7 +7,7 @@ use super::mistake::MistakeKind;
 use super::quoted::WINDOW;
 use super::reader::{Reader, Step, TokenRole, is_space};
 
-/// Words that stand for a value in some language, and the mistake they are. JSON's own are none.
+/// Words that are a value in some language, with the mistake of using them. JSON's own words have none.
 const LITERALS: &[(&str, Value, Option<MistakeKind>)] = &[
     ("true", Value::Bool(true), None),
     ("false", Value::Bool(false), None),
@@ -29,18 +29,18 @@ const LITERALS: &[(&str, Value, Option<MistakeKind>)] = &[
     ("-inf", Value::Null, Some(MistakeKind::NotANumber)),
 ];
 
-/// The longest word that is looked at as a number before its end is known, in bytes.
+/// The longest word that is tested as a number before its end is known, in bytes.
 const LONGEST_NUMBER: usize = 32;
 
 impl Reader<'_> {
-    /// Reads a value without quotes: a number, a literal, code, or a string.
+    /// Parses a value without quotes: a number, a literal, code, or a string.
     pub(super) fn bare_value(&mut self, role: TokenRole) -> Step<Option<Value>> {
         let start = self.at;
         let stop = self.bare_end(role);
         let word = self.text[start..stop].trim_end();
         self.at = start + word.len();
         if word.is_empty() {
-            // A character that starts nothing, such as a stray ':'.
+            // This character cannot start a value, such as a stray ':'.
             self.note(MistakeKind::StrayText, start);
             self.at = stop.max(start + self.text[start..].chars().next().map_or(1, char::len_utf8));
             return Ok(None);
@@ -59,7 +59,7 @@ impl Reader<'_> {
         }
         let ends_bare = self.is_bare && (self.objects, self.arrays) == (1, 0);
         if whole && self.at == self.text.len() && !ends_bare {
-            // Nothing follows the word, so more digits or letters may have been cut off.
+            // The text ends with the word, so more digits or letters may be missing.
             let is_number = matches!(number(word), Numeric::Number(..));
             let within = if is_number { "a number" } else { "a word" };
             self.note(MistakeKind::Truncated(within), self.end);
@@ -109,8 +109,8 @@ impl Reader<'_> {
         Ok(Some(Value::String(word)))
     }
 
-    /// Where a value without quotes ends: at a comma, bracket, quote, comment or line break that is
-    /// not part of it.
+    /// Finds the end of a value without quotes: a comma, bracket, quote, comment or line break that is not part of
+    /// it.
     fn bare_end(&self, role: TokenRole) -> usize {
         let bytes = &self.text.as_bytes()[..self.end];
         let lettered = bytes[self.at].is_ascii_alphabetic() || bytes[self.at] >= 0x80;
@@ -127,7 +127,7 @@ impl Reader<'_> {
                     return at;
                 }
                 b':' if role == TokenRole::Element && at > self.at => return at,
-                // An apostrophe.
+                // This quote is an apostrophe inside a word.
                 b'\''
                     if at > self.at
                         && bytes[at - 1].is_ascii_alphanumeric()
@@ -146,7 +146,7 @@ impl Reader<'_> {
         at
     }
 
-    /// Whether a number or a literal ends at this space and the next name follows: `1 b: 2`.
+    /// True if a number or a literal ends at this space and the next name follows: `1 b: 2`.
     fn lacks_comma(&self, space: usize) -> bool {
         let word = &self.text[self.at..space];
         let complete = LITERALS.iter().any(|(literal, ..)| *literal == word)
@@ -154,7 +154,7 @@ impl Reader<'_> {
         complete && self.bare_name_follows(self.peek_from(space).1)
     }
 
-    /// Steps over a closing quote that nothing opened: `12"`, `text"`.
+    /// Skips a closing quote without an opening one: `12"`, `text"`. Returns true if there was one.
     fn skip_lone_quote(&mut self) -> bool {
         let lone = matches!(self.peek(), Some(b'"' | b'\''))
             && matches!(self.peek_from(self.at + 1).0, None | Some(b',' | b'}' | b']'));
@@ -165,7 +165,7 @@ impl Reader<'_> {
         lone
     }
 
-    /// Reads a name without quotes, if one stands here with its colon.
+    /// Parses a name without quotes, if there is one here with its colon.
     pub(super) fn bare_name(&mut self) -> Option<String> {
         let (name, end) = self.bare_name_at(self.at)?;
         let name = name.to_owned();
@@ -183,7 +183,7 @@ impl Reader<'_> {
         self.bare_name_at(at).is_some()
     }
 
-    /// The name without quotes at an offset, and where it ends. Its closing quote may be there: `a": 1`.
+    /// Returns the name without quotes at an offset, and its end. It may have a closing quote: `a": 1`.
     fn bare_name_at(&self, start: usize) -> Option<(&str, usize)> {
         let bytes = &self.text.as_bytes()[start..self.end.min(start + WINDOW)];
         let inside = |byte: u8| {
@@ -198,14 +198,14 @@ impl Reader<'_> {
         (inside(first) && matches!(next, Some(b':' | b'='))).then_some((name, start + length))
     }
 
-    /// Whether a literal such as `true` or `None` stands here as a whole word.
+    /// True if a literal such as `true` or `None` starts here as a whole word.
     pub(super) fn literal_follows(&self, at: usize) -> bool {
         let bytes = &self.text.as_bytes()[at..self.end.min(at + 16)];
         let length = bytes.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
         LITERALS.iter().any(|(literal, ..)| literal.as_bytes() == &bytes[..length])
     }
 
-    /// Steps over a word, or one character, that is no part of the value.
+    /// Skips a word, or one character, that is not part of the value.
     pub(super) fn skip_stray_word(&mut self) {
         let rest = &self.text[self.at..self.end];
         let stops = |letter: char| {
@@ -223,7 +223,7 @@ enum Numeric {
     None,
 }
 
-/// A number in JSON's form or in one that only looks different.
+/// Parses a number in JSON's form, or in a form that only looks different.
 fn number(word: &str) -> Numeric {
     let (negative, digits) = match word.as_bytes().first() {
         Some(b'-') => (true, &word[1..]),
@@ -241,7 +241,7 @@ fn number(word: &str) -> Numeric {
             b'o' => 8,
             _ => 2,
         };
-        // `from_str_radix` takes a sign of its own.
+        // `from_str_radix` would accept another sign.
         let plain = rest.first().is_some_and(u8::is_ascii_alphanumeric);
         let value = plain.then(|| i64::from_str_radix(&digits[2..], radix).ok()).flatten();
         return match value {
@@ -274,7 +274,7 @@ fn number(word: &str) -> Numeric {
     }
     if after.is_empty() {
         if negative {
-            // Also the lowest integer, whose opposite does not fit.
+            // Parsing with the sign also accepts the lowest integer, whose opposite does not fit.
             if let (Ok(integer), true) = (format!("-{plain}").parse::<i64>(), plain != "0") {
                 return Numeric::Number(integer.into(), mistake);
             }
@@ -285,7 +285,7 @@ fn number(word: &str) -> Numeric {
             mistake = Some(MistakeKind::RoundedNumber);
         }
     }
-    // The words `inf` and `nan`, which this parser knows too, do not start with a digit or a point.
+    // `parse` also accepts `inf` and `nan`, but they do not start with a digit or a point.
     match plain.parse::<f64>() {
         Err(_) => Numeric::None,
         Ok(value) => match Number::from_f64(if negative { -value } else { value }) {
@@ -295,7 +295,7 @@ fn number(word: &str) -> Numeric {
     }
 }
 
-/// Whether a word is a name followed by a call or an index: `len(x)`, `data["a"]`, `math.pi * 2`.
+/// True if a word is a name followed by a call or an index: `len(x)`, `data["a"]`.
 fn is_code(word: &str) -> bool {
     let name = word
         .bytes()

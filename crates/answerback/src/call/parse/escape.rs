@@ -1,10 +1,10 @@
-//! What escapes stand for, JSON's own and those of other languages.
+//! Decodes escapes, both those of JSON and those of other languages.
 
 use super::mistake::MistakeKind;
 use super::reader::Reader;
 
 impl Reader<'_> {
-    /// The content between two offsets, with its escapes resolved.
+    /// Returns the content between two offsets with its escapes resolved.
     pub(super) fn decoded(&mut self, start: usize, end: usize) -> String {
         let Some(raw) = self.text.get(start..end) else { return String::new() };
         let Some(first) = raw.find('\\') else { return raw.to_owned() };
@@ -13,7 +13,7 @@ impl Reader<'_> {
             Some((kind, at)) => {
                 self.note(kind, start + at);
                 if kind == MistakeKind::InvalidEscape && is_drive_path(raw) {
-                    // None of its backslashes was meant as an escape.
+                    // In a Windows path, no backslash was meant as an escape.
                     return raw.replace("\\\\", "\\");
                 }
                 text
@@ -24,8 +24,8 @@ impl Reader<'_> {
 
     /// Returns the content between two offsets of a string that has `backslashes` before each of its quotes.
     ///
-    /// Undoes one round of escaping after the other. Models that escape the quotes too often do not always
-    /// escape the content as often, so it stops at the first round that cannot be undone.
+    /// Undoes the rounds of escaping one by one. Models that escape the quotes too often do not always escape the
+    /// content as often, so it stops at the first round that cannot be undone.
     pub(super) fn decoded_repeatedly(
         &mut self,
         start: usize,
@@ -43,19 +43,19 @@ impl Reader<'_> {
     }
 }
 
-/// Resolves the escapes of a text that was escaped as a whole.
+/// Resolves the escapes of a text that was escaped as a whole. Returns `None` if any escape is not valid JSON.
 pub(super) fn decode_once(text: &str) -> Option<String> {
     let (decoded, worst) = decode(text, 0);
     worst.is_none().then_some(decoded)
 }
 
-/// `C:\Users`, but not `C:\\Users`.
+/// True for `C:\Users`, but not for `C:\\Users`.
 fn is_drive_path(raw: &str) -> bool {
     matches!(raw.as_bytes(), [drive, b':', b'\\', next, ..] if drive.is_ascii_alphabetic() && *next != b'\\')
 }
 
-/// Resolves escapes from the first backslash on; also the first escape JSON does not have, one that
-/// has no meaning before one that has a meaning elsewhere.
+/// Resolves the escapes from the first backslash on. It also returns the place of the worst mistake: a lone
+/// surrogate, then an invalid escape, then an escape of another language.
 fn decode(raw: &str, first: usize) -> (String, Option<(MistakeKind, usize)>) {
     let mut text = String::with_capacity(raw.len());
     text.push_str(&raw[..first]);
@@ -77,7 +77,7 @@ fn decode(raw: &str, first: usize) -> (String, Option<(MistakeKind, usize)>) {
             Some('u') => match utf16(escape) {
                 Some(decoded) => (Some(decoded.0), decoded.1),
                 None => {
-                    // Half of a pair is an escape that JSON has, but it stands for no character.
+                    // A lone surrogate is a valid escape in JSON, but not a character.
                     if hexadecimal_unit(escape).is_some() {
                         lone = lone.or(Some(at));
                     }
@@ -106,7 +106,7 @@ fn decode(raw: &str, first: usize) -> (String, Option<(MistakeKind, usize)>) {
     (text, lone.or(invalid).or(foreign.map(|at| (MistakeKind::ForeignEscape, at))))
 }
 
-/// `\uXXXX`, or a pair of them for one character; nothing for a lone surrogate.
+/// Decodes `\uXXXX`, or a pair of them. Returns `None` for a lone surrogate.
 fn utf16(escape: &str) -> Option<(char, usize)> {
     let first = hexadecimal_unit(escape)?;
     if !(0xd800..0xdc00).contains(&first) {
@@ -117,8 +117,8 @@ fn utf16(escape: &str) -> Option<(char, usize)> {
     char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + low).map(|character| (character, 11))
 }
 
-/// An escape of Python, JavaScript or Markdown that stands for one thing only: the character, none
-/// for a continued line, and the length after the backslash.
+/// Decodes an unambiguous escape of Python, JavaScript or Markdown. Returns its character (none for a continued line)
+/// and its length after the backslash.
 fn foreign_escape(letter: char, escape: &str) -> Option<(Option<char>, usize)> {
     let coded = |digits: Option<&str>| {
         let digits = digits?;

@@ -3,22 +3,22 @@ use std::fmt;
 use crate::finding::neutral::seen;
 use crate::finding::secrets;
 
-/// How many characters are shown before and after the place.
+/// The number of characters shown on each side of the place.
 const AROUND: usize = 30;
 
-/// The place of a mistake: a piece of its line, with nothing in it that acts instead of being seen.
+/// An excerpt of the line with a mistake. Control characters are escaped and secrets are redacted.
 ///
-/// [`fmt::Display`] puts a caret below the place; [`Excerpt::inline`] keeps to one line.
+/// [`fmt::Display`] prints a caret below the place; [`Excerpt::inline`] stays on one line.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Excerpt {
-    /// The piece of the line: at most 30 characters on both sides of the place, escapes aside.
+    /// The excerpt: at most 30 characters on each side of the place, not counting escapes.
     pub text: String,
-    /// How many characters of `text` stand before the place.
+    /// The number of characters of `text` before the place.
     pub caret: usize,
 }
 
-/// As much of a text around an offset as decides its excerpt.
+/// The part of a text around an offset that is needed to create its excerpt.
 #[derive(Clone, Eq, PartialEq)]
 pub(super) struct ExcerptWindow {
     text: String,
@@ -26,10 +26,10 @@ pub(super) struct ExcerptWindow {
 }
 
 impl ExcerptWindow {
-    /// The surroundings of a byte offset. An offset within a character counts as its start.
+    /// Copies the text around a byte offset. An offset inside a character counts as its start.
     pub(super) fn of(text: &str, offset: usize) -> Self {
-        /// The bytes on each side: what is shown, what is searched for secrets beside it, and a character,
-        /// by which it is seen whether the text goes on.
+        /// The number of bytes on each side. It covers the excerpt, the text that is searched for secrets, and one
+        /// more character. That character shows if the text continues.
         const SIDE: usize = 4 * AROUND + REACH + 4;
         let offset = text.floor_char_boundary(offset);
         let start = text.floor_char_boundary(offset.saturating_sub(SIDE));
@@ -42,7 +42,7 @@ impl ExcerptWindow {
     }
 }
 
-/// The text may hold secrets.
+/// Prints only the excerpt, because the text may contain secrets.
 impl fmt::Debug for ExcerptWindow {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.excerpt().fmt(formatter)
@@ -50,7 +50,7 @@ impl fmt::Debug for ExcerptWindow {
 }
 
 impl Excerpt {
-    /// The excerpt around the offset of a character, or the end.
+    /// Creates the excerpt around the offset of a character, or around the end.
     fn new(text: &str, offset: usize) -> Self {
         let (before, after) = text.split_at(offset);
         let start = before.char_indices().rev().take(AROUND).take_while(|&(_, c)| c != '\n').last();
@@ -77,7 +77,7 @@ impl Excerpt {
         Self { text: shown, caret }
     }
 
-    /// The piece on one line, with `→` before the place.
+    /// Formats the excerpt on one line, with `→` before the place.
     pub fn inline(&self) -> String {
         let split = self.text.char_indices().nth(self.caret).map_or(self.text.len(), |(at, _)| at);
         let (before, after) = self.text.split_at(split);
@@ -85,16 +85,17 @@ impl Excerpt {
     }
 }
 
-/// What of a piece may be seen. The text is no JSON, so names and values cannot be told apart for sure: what has the
-/// shape of a secret is hidden, and near a name that promises one every word is.
+/// Redacts the characters of an excerpt. The text is not valid JSON, so names and values are not certain. Text with
+/// the shape of a secret is hidden. If a name in the excerpt announces a secret, all words are hidden.
 struct Veil {
     secrets: Vec<secrets::Secret>,
     all: bool,
 }
 
-/// How far before the piece a name can stand whose value reaches into it, in bytes.
+/// The number of bytes before and after the excerpt that are searched for secrets. A name there can have a value that
+/// reaches into the excerpt.
 const REACH: usize = 256;
-/// What stands in place of a hidden character.
+/// The character that replaces a hidden character.
 const HIDDEN: char = '•';
 
 impl Veil {
@@ -168,7 +169,7 @@ mod tests {
         assert!(!around(&token, 30).text.contains("Kq2Lm8"), "{}", around(&token, 30).text);
     }
 
-    /// What is kept of a text gives the excerpt that the whole text would give.
+    /// Checks that the copied part of a text gives the same excerpt as the whole text.
     #[test]
     fn surroundings_are_enough() {
         let word = "Zx9Kq2Lm8Vb4Nc7Tp1Rw6Ys3";

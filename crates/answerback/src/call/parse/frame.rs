@@ -1,4 +1,4 @@
-//! What stands around the value: prose, tags, fences, further values.
+//! Handles the text around the value: prose, tags, fences, further values.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::reader::{Reader, Step, TokenRole};
 use crate::json;
 
 impl Reader<'_> {
-    /// Reads the whole text.
+    /// Parses the whole text.
     pub(super) fn document(&mut self) -> Step<Option<Value>> {
         self.skip_space();
         self.skip_introduction();
@@ -38,7 +38,7 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    /// Goes to where the value starts, over prose, tags and fences.
+    /// Skips prose, tags and fences before the value.
     fn skip_introduction(&mut self) {
         let start = self.at;
         let rest = &self.text[start..];
@@ -51,7 +51,7 @@ impl Reader<'_> {
         if let Some(fence) = before.find("```") {
             self.note(MistakeKind::CodeFence, start + fence);
             prose = &before[..fence];
-            // What a fence holds is the value, even if it is no object and no array.
+            // The content of a fence is the value, even if it is not an object or an array.
             let inside = before[fence..].trim_start_matches('`');
             let inside = inside.trim_start_matches(|letter: char| letter.is_ascii_alphanumeric());
             if opener.is_none() || inside.trim_start().starts_with('(') {
@@ -72,7 +72,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The first bracket from an offset on that opens a value.
+    /// Finds the first bracket at or after an offset that opens a value.
     fn find_value(&self, start: usize) -> Option<usize> {
         let bytes = self.text[start..].bytes().enumerate();
         bytes
@@ -81,7 +81,7 @@ impl Reader<'_> {
             .find(|&offset| self.opens_value(offset))
     }
 
-    /// Whether a value starts at this bracket, and not a remark in prose.
+    /// True if a value starts at this bracket, rather than a remark in prose.
     pub(super) fn opens_value(&self, opener: usize) -> bool {
         let (next, at) = self.peek_from(opener + 1);
         let Some(next) = next else { return true };
@@ -99,7 +99,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Says what stands after the value.
+    /// Records the mistakes in the text after the value.
     fn note_what_follows(&mut self) {
         self.skip_space();
         if self.at == self.text.len() {
@@ -127,7 +127,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether the text starts with a member, without an object around it: `"a": 1, "b": 2`.
+    /// True if the text starts with a member, without an object around it: `"a": 1, "b": 2`.
     fn brackets_missing(&self) -> bool {
         let quote = Quote::at(self.text, self.at);
         quote.is_some_and(|quote| self.name_follows(self.at, quote) == Some(true))
@@ -135,10 +135,10 @@ impl Reader<'_> {
 
     /// Returns the value of JSON that was escaped as a whole, once or several times too often: `[[\"a\", 1]]`.
     ///
-    /// The unescaped text must be valid JSON. Anything else is left to the tolerant reading, which handles each
-    /// escaped string on its own.
+    /// The unescaped text must be valid JSON. The tolerant parser handles all other text, and unescapes each string
+    /// on its own.
     fn unescaped(&mut self) -> Option<Value> {
-        /// So many rounds of escaping are undone at most; each halves the backslashes.
+        /// The maximum number of rounds of escaping that are undone. Each round halves the backslashes.
         const MOST_ROUNDS: usize = 3;
         let first = self.first_quote_is_escaped()?;
         let mut text = Cow::Borrowed(&self.text[self.at..]);

@@ -10,7 +10,7 @@ use super::reader::{self, Heard};
 use crate::finding::{Severity, ValidationError, secrets};
 use crate::json::{self, Limits};
 
-/// How many kinds of mistake a message names.
+/// The number of kinds of mistake that a message names.
 const NAMED: usize = 3;
 
 /// How sure a tolerant reading, or a repair, is.
@@ -26,7 +26,7 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// The lower-case word that JSON carries.
+    /// Returns the lowercase word used in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Safe => "safe",
@@ -41,45 +41,45 @@ impl fmt::Display for Confidence {
     }
 }
 
-/// What a malformed text probably meant.
+/// The probable value of a malformed text.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Reading {
     /// The value.
     pub value: Value,
-    /// How sure it is.
+    /// The confidence that the value is the intended one.
     pub confidence: Confidence,
 }
 
-/// A text that is not JSON: what is wrong with it, where, and what was probably meant.
+/// The error for a text that is not valid JSON: its mistakes, their places, and the probable reading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Malformed(Box<MalformedInner>);
 
 #[derive(Clone, Debug, PartialEq)]
 struct MalformedInner {
     mistakes: Vec<Mistake>,
-    /// Of the first mistake. The excerpt is made when it is asked for: whoever wants the reading alone
-    /// need not wait for the search for secrets.
+    /// The text around the first mistake. The excerpt is created on demand, because its search for secrets is slow
+    /// and many callers need only the reading.
     surroundings: ExcerptWindow,
     reading: Option<Reading>,
 }
 
 impl Malformed {
-    /// Reads a text the strict reader refused.
+    /// Parses a text that the strict parser rejected.
     pub(super) fn hear(text: &str, limits: Limits) -> Self {
         let Heard { value, mut notes } = reader::hear(text, limits);
         if notes.is_empty() {
-            // The strict reader refused something this one does not mind, such as a no-break space.
+            // The strict parser rejected something that the tolerant one accepts, such as a no-break space.
             notes.push((MistakeKind::Other, strange(text, limits)));
         }
-        // What stands in the way comes first, then what leaves a doubt, then the rest, as it stands.
+        // Mistakes that prevent a reading come first, then those that leave doubt, then the rest, each in text order.
         notes.sort_by_key(|&(kind, offset)| (Reverse(kind.effect()), offset));
         let confidence = match notes[0].0.effect() {
             MistakeEffect::Safe => Some(Confidence::Safe),
             MistakeEffect::Guess => Some(Confidence::Guess),
             MistakeEffect::Unreadable => None,
         };
-        // What was passed over may have been the name that told a secret.
+        // The skipped text may contain the name that marks a value as secret.
         let is_covered = |value: &Value| {
             notes.iter().all(|&(kind, _)| kind != MistakeKind::LeadingText)
                 || !uncovers(value, text)
@@ -92,7 +92,7 @@ impl Malformed {
         Self::new(text, &notes, reading)
     }
 
-    /// A text over the size limit, of which we do not even look for mistakes.
+    /// Creates the error for a text over the size limit, which is not searched for mistakes.
     pub(super) fn unread(text: &str) -> Self {
         Self::new(text, &[(MistakeKind::OverLimit, 0)], None)
     }
@@ -106,28 +106,28 @@ impl Malformed {
         Self(Box::new(MalformedInner { mistakes: mistakes.collect(), surroundings, reading }))
     }
 
-    /// Every kind of mistake once, at its first place; the gravest first. There is at least one.
+    /// Returns every kind of mistake once, at its first place, the gravest first. There is at least one.
     pub fn mistakes(&self) -> &[Mistake] {
         &self.0.mistakes
     }
 
-    /// The place of the first of [`Malformed::mistakes`]. It shows the model's own text, without what has
-    /// the shape of a secret or stands near a name that promises one.
+    /// Returns the text around the first of [`Malformed::mistakes`]. It is the model's own text, without text that
+    /// has the shape of a secret or is near the name of one.
     pub fn excerpt(&self) -> Excerpt {
         self.0.surroundings.excerpt()
     }
 
-    /// What was probably meant.
+    /// Returns the probable reading, if there is one.
     pub fn reading(&self) -> Option<&Reading> {
         self.0.reading.as_ref()
     }
 
-    /// What was probably meant, without the rest.
+    /// Converts the error into the probable reading, if there is one.
     pub fn into_reading(self) -> Option<Reading> {
         self.0.reading
     }
 
-    /// Returns true if the text ends before the value does, so that more than brackets may be missing.
+    /// True if the text ends before the value does, so that more than brackets may be missing.
     pub(crate) fn is_cut_off(&self) -> bool {
         let is_end = |mistake: &Mistake| {
             matches!(mistake.kind, MistakeKind::Truncated(_) | MistakeKind::Unclosed(_))
@@ -135,7 +135,7 @@ impl Malformed {
         self.mistakes().iter().any(is_end)
     }
 
-    /// Describes for the model what the reading leaves out of the text, or may lack.
+    /// Describes the text that the reading omits or may lack, for the model.
     pub(crate) fn omissions(&self) -> Vec<&'static str> {
         let words = |mistake: &Mistake| match mistake.kind {
             MistakeKind::Unclosed(_) => Some("the text ended early; add what is missing"),
@@ -149,7 +149,7 @@ impl Malformed {
         self.mistakes().iter().filter_map(words).collect()
     }
 
-    /// The finding for the model: `VAL-004` at the root, with the excerpt as the actual value.
+    /// Creates the finding for the model: `VAL-004` at the root, with the excerpt as the actual value.
     pub fn finding(&self) -> ValidationError {
         ValidationError::new("VAL-004", Severity::Error)
             .with_message(format!("Invalid JSON: {self}"))
@@ -158,7 +158,7 @@ impl Malformed {
     }
 }
 
-/// Whether a value shows what is secret in the text that it was read from.
+/// True if a value contains text that is secret in its original text, although the value alone does not look secret.
 fn uncovers(value: &Value, text: &str) -> bool {
     let hidden: Vec<&str> =
         secrets::find_cut(text).into_iter().map(|secret| &text[secret.range]).collect();
@@ -166,11 +166,11 @@ fn uncovers(value: &Value, text: &str) -> bool {
 }
 
 fn shows_any(value: &Value, hidden: &[&str]) -> bool {
-    /// Less than this says nothing, and would be found in any text.
+    /// The minimum length of a compared text. Shorter ones reveal nothing and would match anywhere.
     const LEAST: usize = 4;
     match value {
         Value::String(text) => {
-            // As it stands in the text, and as it may stand there.
+            // The value may appear in the text as it is, or in escaped form.
             let quoted = value.to_string();
             let written = &quoted[1..quoted.len() - 1];
             text.len() >= LEAST
@@ -198,7 +198,7 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// Where the strict reader stopped.
+/// Returns the offset at which the strict parser stopped.
 fn strange(text: &str, limits: Limits) -> usize {
     let Err(error) = json::read(text.as_bytes(), limits) else { return 0 };
     let start: usize = text.split_inclusive('\n').take(error.line - 1).map(str::len).sum();

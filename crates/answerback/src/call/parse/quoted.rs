@@ -1,35 +1,35 @@
-//! Strings in quotes, and where they end.
+//! Parses quoted strings and finds their ends.
 
 use serde_json::Value;
 
 use super::mistake::MistakeKind;
 use super::reader::{Reader, Step, TokenRole};
 
-/// How far ahead a name or stray words are looked at, in bytes. What is longer is taken on trust; the
-/// bound keeps the reading linear.
+/// The number of bytes of lookahead for a name or stray words. The limit keeps the parser linear. A longer name is
+/// assumed to be correct.
 pub(super) const WINDOW: usize = 256;
 
-/// The kinds of quotes a string may stand in.
+/// The kinds of quotes around a string.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Quote {
     Double,
     Single,
     Backtick,
-    /// `“…”`, `„…“`, `«…»`
+    /// Typographic double quotes: `“…”`, `„…“`, `«…»`.
     CurlyDouble,
-    /// `‘…’`
+    /// Typographic single quotes: `‘…’`.
     CurlySingle,
-    /// `\"…\"`, or more backslashes at both ends: text that was escaped once or several times too often.
+    /// Quotes with one or more backslashes at both ends, as in `\"…\"`: the text was escaped too often.
     Escaped {
         backslashes: usize,
     },
 }
 
-/// The most backslashes before a quote that still opens a string: three needless rounds of escaping.
+/// The maximum number of backslashes before an opening quote: three unneeded rounds of escaping.
 const MOST_BACKSLASHES: usize = 7;
 
 impl Quote {
-    /// The quote that opens a string here. A code fence is none.
+    /// Returns the quote that opens a string here. A code fence is not a quote.
     pub(super) fn at(text: &str, at: usize) -> Option<Self> {
         match text.as_bytes().get(at..)? {
             [b'"', ..] => Some(Self::Double),
@@ -41,7 +41,7 @@ impl Quote {
             rest @ [b'\\', ..] => {
                 let backslashes = backslashes(rest);
                 let is_quote = rest.get(backslashes) == Some(&b'"');
-                // Each round of escaping makes 2n + 1 backslashes of n.
+                // Each round of escaping turns n backslashes into 2n + 1.
                 (is_quote && matches!(backslashes, 1 | 3 | MOST_BACKSLASHES))
                     .then_some(Self::Escaped { backslashes })
             }
@@ -49,7 +49,7 @@ impl Quote {
         }
     }
 
-    /// How many bytes the quote has here if it can close a string opened by `self`.
+    /// Returns the length of the quote here, in bytes, if it can close a string opened by `self`.
     fn closing(self, text: &[u8]) -> Option<usize> {
         match (self, text) {
             (Self::Escaped { backslashes: opening }, [b'\\', ..]) => {
@@ -66,7 +66,7 @@ impl Quote {
         }
     }
 
-    /// The bytes of the opening quote.
+    /// Returns the length of the opening quote, in bytes.
     fn length(text: &[u8]) -> usize {
         match text.first() {
             Some(0xe2) => 3,
@@ -76,11 +76,11 @@ impl Quote {
         }
     }
 
-    /// Returns how many bytes an escape within the string has, from its backslash on.
+    /// Returns the length of an escape inside the string, in bytes, including its backslashes.
     fn escape_length(self, text: &[u8]) -> usize {
         match self {
             Self::Escaped { backslashes: quote } => {
-                // In text that was escaped too often a backslash of the content was escaped as often.
+                // In text that was escaped too often, each backslash of the content was escaped just as often.
                 let backslash = 2 * (quote + 1);
                 let length = backslashes(text);
                 if length >= backslash { backslash } else { length + 1 }
@@ -99,13 +99,13 @@ impl Quote {
     }
 }
 
-/// Counts the backslashes at the start of a text. It stops where more make no difference, which keeps the
-/// reading linear.
+/// Counts the backslashes at the start of a text. It stops where more make no difference, which keeps the parser
+/// linear.
 fn backslashes(text: &[u8]) -> usize {
     text.iter().take(2 * (MOST_BACKSLASHES + 1)).take_while(|byte| **byte == b'\\').count()
 }
 
-/// The bytes that neither end a string nor are a mistake within it, whatever quotes it stands in.
+/// Marks the bytes that neither end a string nor are a mistake inside one, for all kinds of quotes.
 const IS_PLAIN: [bool; 256] = {
     let mut is_plain = [true; 256];
     let mut byte = 0;
@@ -122,14 +122,14 @@ const IS_PLAIN: [bool; 256] = {
     is_plain
 };
 
-/// Where a string ends: the end of its content, and where the reading goes on.
+/// The end of a string: the end of its content, and the offset at which parsing resumes.
 struct StringEnd {
     content: usize,
     resume: usize,
 }
 
 impl Reader<'_> {
-    /// Reads a string as a value, with those joined to it by `+`.
+    /// Parses a string as a value, together with strings joined to it by `+`.
     pub(super) fn string_value(&mut self, quote: Quote, role: TokenRole) -> Step<Option<Value>> {
         let Some(mut text) = self.string(quote, role) else { return Ok(None) };
         loop {
@@ -143,7 +143,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a string in quotes. Nothing if it is a name and the text ends within it.
+    /// Parses a string in quotes. Returns `None` if the string is a name and the text ends inside it.
     pub(super) fn string(&mut self, quote: Quote, role: TokenRole) -> Option<String> {
         if let Some(kind) = quote.mistake() {
             self.note(kind, self.at);
@@ -182,7 +182,7 @@ impl Reader<'_> {
                             break StringEnd { content: at, resume: after };
                         }
                         if at == start && self.byte(after).is_some_and(|next| next > b' ') {
-                            // `""text"`: the opening quote stands twice.
+                            // In `""text"`, the opening quote is doubled.
                             self.note(MistakeKind::UnbalancedQuote, opening);
                             start = after;
                         } else {
@@ -223,7 +223,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A string in three quotes at each end, as Python has them.
+    /// Parses a Python string with three quotes at each end.
     fn triple_quoted(&mut self, quote: Quote) -> Option<String> {
         let (mark, kind) = match quote {
             Quote::Double => ("\"\"\"", 0),
@@ -234,7 +234,8 @@ impl Reader<'_> {
         if !self.has(self.at, mark) {
             return None;
         }
-        // Looked for once and remembered, or a text full of openings would be searched again and again.
+        // The offset is searched once and stored. Otherwise a text full of openings would be searched again and
+        // again.
         let known = self.triple[kind].filter(|&known| known >= start);
         let close = known.unwrap_or_else(|| {
             self.text[start..self.end].find(mark).map_or(usize::MAX, |found| start + found)
@@ -248,11 +249,11 @@ impl Reader<'_> {
         Some(self.decoded(start, close))
     }
 
-    /// Finds where a string ends that nothing closes: before the brackets at the end of the text if they
-    /// are exactly those still open, otherwise with the text.
+    /// Finds the end of a string without a closing quote. It is before the brackets at the end of the text if they
+    /// match exactly the open ones. Otherwise it is the end of the text.
     ///
-    /// Brackets that close others within the string are part of it: a text that was cut off within program
-    /// code often ends with some.
+    /// Brackets that close others inside the string belong to the string. Text that was truncated inside program code
+    /// often ends with some.
     fn unclosed(&mut self, start: usize, role: TokenRole) -> Option<StringEnd> {
         let start = start.min(self.end);
         let content = &self.text[start..self.end];
@@ -271,12 +272,13 @@ impl Reader<'_> {
         }
         self.note(MistakeKind::Truncated("a string"), self.end);
         self.at = self.end;
-        // A name that was cut off is no name; a value that was cut off is at least a part of it.
+        // A truncated name is useless, but a truncated value still holds a part of the text.
         (role != TokenRole::Name).then_some(StringEnd { content: self.end, resume: self.end })
     }
 
-    /// `"a": "b, "c": 1`: the quote at hand is followed by a colon, so the one before it opened a name,
-    /// and the string ended before the comma or line break in front of that.
+    /// Finds the end of a string whose missing closing quote made it include the next name: `"a": "b, "c": 1`. The
+    /// current quote is followed by a colon, so the quote before it opened a name. The string ended before the comma
+    /// or line break in front of that name.
     fn next_name_swallowed(
         &self,
         after: usize,
@@ -294,7 +296,7 @@ impl Reader<'_> {
         Some(StringEnd { content: end, resume: end })
     }
 
-    /// Whether what follows a quote is what follows a string of this role.
+    /// True if the text after a quote can follow a string of this role.
     fn closes(&self, after: usize, role: TokenRole) -> bool {
         let (next, at) = self.peek_from(after);
         let Some(next) = next else { return true };
@@ -318,7 +320,7 @@ impl Reader<'_> {
             (_, b'<' | b'`') if self.end_marker(at) => true,
             (_, b';') => true,
             _ => match Quote::at(self.text, at) {
-                // A missing comma.
+                // A comma is missing.
                 Some(quote) if role == TokenRole::Member => {
                     self.name_follows(at, quote) == Some(true)
                 }
@@ -328,7 +330,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether a closing bracket after a string can be one: nothing follows that only a string holds.
+    /// True if a closing bracket after a string can be a real bracket: the text after it does not look like more of
+    /// the string.
     fn bracket_fits(&self, bracket: u8, at: usize) -> bool {
         let open = match bracket {
             b'}' => self.objects,
@@ -345,7 +348,7 @@ impl Reader<'_> {
             || self.text[at + 1..after].contains('\n')
     }
 
-    /// Whether what follows a comma is the next member or element.
+    /// True if the next member or element follows a comma.
     pub(super) fn goes_on(&self, after: usize, role: TokenRole) -> bool {
         let (next, at) = self.peek_from(after);
         let Some(next) = next else { return true };
@@ -371,7 +374,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether the string that opens here is a name with its colon; nothing if it is too long to say
+    /// Returns true if the string that opens here is a name with its colon. Returns `None` if it is too long to tell,
     /// or the text ends first.
     pub(super) fn name_follows(&self, opening: usize, quote: Quote) -> Option<bool> {
         let bytes = self.text.as_bytes();
@@ -390,7 +393,7 @@ impl Reader<'_> {
         None
     }
 
-    /// Whether a word of no use stands before a name: `COMMENT "a": 1`.
+    /// True if an unrelated word precedes a name: `COMMENT "a": 1`.
     fn name_follows_stray_word(&self, at: usize) -> bool {
         let bytes = &self.text.as_bytes()[at..self.end.min(at + WINDOW)];
         let word =
@@ -402,9 +405,9 @@ impl Reader<'_> {
             && quote.is_some_and(|quote| self.name_follows(next, quote) == Some(true))
     }
 
-    /// Returns true if only bare words stand before a bracket that can only close the object: `"a": "x", oops}`.
+    /// True if only unquoted words precede a bracket that can only close the object: `"a": "x", oops}`.
     ///
-    /// A quote after the bracket suggests that words and bracket are part of the string.
+    /// A quote after the bracket suggests that the words and the bracket belong to the string.
     fn stray_words_close(&self, at: usize) -> bool {
         let bytes = &self.text.as_bytes()[at..self.end.min(at + WINDOW)];
         let is_word =
@@ -424,8 +427,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether words after a quote come to an end before another quote, so that they are not the rest
-    /// of the string.
+    /// True if the words after a quote end before another quote, so that they are not the rest of the string.
     fn stray_words_end(&self, at: usize, role: TokenRole) -> bool {
         let bytes = &self.text.as_bytes()[at..self.end.min(at + WINDOW)];
         let stop =

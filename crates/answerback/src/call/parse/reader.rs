@@ -1,7 +1,7 @@
-//! The tolerant reader: objects and arrays.
+//! The tolerant parser for objects and arrays.
 //!
-//! It goes forward through the text once. Where it must look ahead (does this quote close the string?)
-//! it looks a bounded piece, so that no text costs more than its length.
+//! It passes through the text once. Where it must look ahead (does this quote close the string?), the distance is
+//! limited. So the work stays linear in the length of the text.
 
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
@@ -10,25 +10,25 @@ use super::mistake::MistakeKind;
 use super::quoted::Quote;
 use crate::json::{FEW_MEMBERS, Limits, MAX_OUTPUT_DEPTH};
 
-/// What was heard: the value as far as there is one, and each kind of mistake at its first offset.
+/// The result of tolerant parsing: the value, if any, and each kind of mistake with its first offset.
 pub(super) struct Heard {
     pub(super) value: Option<Value>,
     pub(super) notes: Vec<(MistakeKind, usize)>,
 }
 
-/// Reads any text as the JSON it was probably meant to be.
+/// Parses any text as the JSON that it was probably meant to be.
 pub(super) fn hear(text: &str, limits: Limits) -> Heard {
     let mut reader = Reader::new(text, limits);
     let value = reader.document().unwrap_or_default();
     Heard { value, notes: reader.notes }
 }
 
-/// The reading cannot go on: a limit was hit.
+/// The error for a parser that stops because of a limit or an unusable number.
 pub(super) struct Stop;
 
 pub(super) type Step<T> = Result<T, Stop>;
 
-/// What a string or a word is for, which decides what may follow it.
+/// The role of a string or a word. It determines the text that may follow.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum TokenRole {
     /// The name of a member.
@@ -41,10 +41,10 @@ pub(super) enum TokenRole {
     Root,
 }
 
-/// What comes next in an object.
+/// The next part of an object.
 enum ObjectStep {
     Name(String),
-    /// A first name without a value: `{"a", "b"}`.
+    /// The first name has no value: `{"a", "b"}`.
     Set(String),
     End,
 }
@@ -52,14 +52,14 @@ enum ObjectStep {
 pub(super) struct Reader<'t> {
     pub(super) text: &'t str,
     pub(super) at: usize,
-    /// Where the text counts as ended: its length, or where a tag or a second object cuts it off.
+    /// The end of the text to parse: its length, or the offset of a tag or a second object.
     pub(super) end: usize,
-    /// How many objects are open, and how many arrays.
+    /// The number of open objects; `arrays` holds the number of open arrays.
     pub(super) objects: usize,
     pub(super) arrays: usize,
-    /// Whether the text starts with a member, so that no bracket has to close the outermost object.
+    /// True if the text starts with a member, so that no bracket closes the outermost object.
     pub(super) is_bare: bool,
-    /// Where the next triple quote of each kind stands, once it was looked for.
+    /// The offset of the next triple quote of each kind, after the first search for it.
     pub(super) triple: [Option<usize>; 2],
     pub(super) limits: Limits,
     pub(super) notes: Vec<(MistakeKind, usize)>,
@@ -81,7 +81,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads what stands here as a value; nothing if the text ends before there is one.
+    /// Parses the value at the current offset. Returns `None` if the text ends first or the characters form no value.
     pub(super) fn value(&mut self, role: TokenRole) -> Step<Option<Value>> {
         match self.peek() {
             None => Ok(None),
@@ -117,7 +117,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Stops the reading where one more level would be nested too deep.
+    /// Stops if one more level would exceed the maximum depth.
     fn deepen(&mut self, at: usize) -> Step<()> {
         if self.objects + self.arrays >= self.limits.max_depth {
             return self.stop(MistakeKind::OverLimit, at);
@@ -125,7 +125,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Reads the members of an object up to its end. The first name may have been read already.
+    /// Parses the members of an object up to its end. The caller may have parsed the first name already.
     pub(super) fn object(&mut self, first: Option<String>) -> Step<Value> {
         self.objects += 1;
         let mut members = Map::with_capacity(FEW_MEMBERS);
@@ -167,7 +167,8 @@ impl<'t> Reader<'t> {
         Ok(Value::Object(members))
     }
 
-    /// Adds a member. A name that stands twice is one mistake if the values agree, another if not.
+    /// Adds a member. A repeated name is reported as one kind of mistake if the values are equal, and as another if
+    /// they differ.
     fn keep(&mut self, members: &mut Map<String, Value>, name: String, value: Value, start: usize) {
         match members.entry(name) {
             Entry::Vacant(free) => drop(free.insert(value)),
@@ -181,7 +182,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads up to the next member's value: its name and the colon, or the end of the object.
+    /// Parses up to the next member's value: its name and the colon, or the end of the object.
     fn next_name(&mut self, first: bool, mut separated: bool) -> Step<ObjectStep> {
         loop {
             self.skip_space();
@@ -263,7 +264,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Steps over the colon after a name, or what stands for it.
+    /// Skips the colon after a name, or the characters in its place.
     fn colon(&mut self) {
         self.skip_space();
         match self.peek() {
@@ -284,7 +285,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Steps over what separates two members or elements; whether anything did.
+    /// Skips the separator of two members or elements. Returns true if there was one.
     fn separator(&mut self) -> bool {
         self.skip_space();
         let start = self.at;
@@ -306,7 +307,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Whether members follow the bracket that should have ended the root: `}, "b": 2}`.
+    /// True if more members follow the bracket that should have ended the root: `}, "b": 2}`.
     fn members_go_on(&self) -> bool {
         let (next, comma) = self.peek_from(self.at);
         next == Some(b',') && {
@@ -315,7 +316,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Whether a bracket, tag or fence in the place of a name can only come after the object.
+    /// True if a bracket, tag or fence in place of a name can only come after the object.
     fn cuts_off(&self, separated: bool) -> bool {
         match self.peek() {
             Some(b'{') => !separated && self.opens_value(self.at),
@@ -323,14 +324,14 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Whether a tag or a fence starts here that marks the end of a call.
+    /// True if a tag or a fence that marks the end of a call starts here.
     pub(super) fn end_marker(&self, at: usize) -> bool {
         self.has(at, "```")
             || self.byte(at) == Some(b'<')
                 && ["</", "<|", "<tool", "<function"].iter().any(|marker| self.has(at, marker))
     }
 
-    /// Reads the elements of an array up to its end. Some may have been read already.
+    /// Parses the elements of an array up to its end. The caller may have parsed some already.
     fn array(&mut self, closer: u8, mut elements: Vec<Value>, role: TokenRole) -> Step<Vec<Value>> {
         self.arrays += 1;
         let mut after_last = self.at;
@@ -342,7 +343,7 @@ impl<'t> Reader<'t> {
             self.skip_space();
             let start = self.at;
             let Some(byte) = self.peek() else {
-                // Of a list nobody knows how many elements were to come.
+                // After the text ends, the number of missing elements is unknown.
                 self.note_end("an array", !elements.is_empty());
                 break;
             };
@@ -411,7 +412,7 @@ impl<'t> Reader<'t> {
         Ok(elements)
     }
 
-    /// Reads a tuple, or a value in brackets of its own.
+    /// Parses a tuple, or a single value in parentheses.
     fn tuple(&mut self) -> Step<Value> {
         let start = self.at;
         self.enter()?;
@@ -424,7 +425,7 @@ impl<'t> Reader<'t> {
         Ok(Value::Array(elements))
     }
 
-    /// Keeps a mistake, each kind at its first place.
+    /// Records a mistake. Each kind is recorded only at its first place.
     pub(super) fn note(&mut self, kind: MistakeKind, at: usize) {
         let same = |&(noted, _): &(MistakeKind, usize)| {
             std::mem::discriminant(&noted) == std::mem::discriminant(&kind)
@@ -447,14 +448,14 @@ impl<'t> Reader<'t> {
         self.byte(self.at)
     }
 
-    /// Whether a piece of text stands at an offset.
+    /// True if the text at an offset starts with `piece`.
     pub(super) fn has(&self, at: usize, piece: &str) -> bool {
         self.text.as_bytes()[..self.end]
             .get(at..)
             .is_some_and(|rest| rest.starts_with(piece.as_bytes()))
     }
 
-    /// The next byte that is not white space, from an offset on, and where it is.
+    /// Returns the next byte at or after an offset that is not white space, and its offset.
     pub(super) fn peek_from(&self, at: usize) -> (Option<u8>, usize) {
         let start = at.min(self.end);
         let rest = self.text.as_bytes()[start..self.end].iter();
@@ -462,9 +463,9 @@ impl<'t> Reader<'t> {
         (self.byte(start + space), start + space)
     }
 
-    /// Steps over white space and comments.
+    /// Skips white space and comments.
     pub(super) fn skip_space(&mut self) {
-        // Most of what follows is a letter, a quote or a bracket.
+        // This fast path covers most cases: a quote, a bracket or a separator follows directly.
         if matches!(self.peek(), Some(b'"' | b'\'' | b',' | b':' | b'[' | b']' | b'{' | b'}')) {
             return;
         }
@@ -489,7 +490,7 @@ impl<'t> Reader<'t> {
                     self.at = self.text[at..self.end].find('\n').map_or(self.end, |line| at + line);
                 }
                 Some(0xc2 | 0xe2 | 0xe3 | 0xef) => {
-                    // Spaces beyond ASCII, and the byte order mark.
+                    // These bytes start non-ASCII spaces and the byte order mark.
                     match self.text[at..].chars().next() {
                         Some(space)
                             if space.is_whitespace()
@@ -505,9 +506,9 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Notes that the text ended before a bracket was closed, `amid` things if more had to follow.
+    /// Records that the text ended before a bracket was closed. `amid` is true if more parts had to follow.
     ///
-    /// One forgotten bracket is a slip. Where several are missing, the text was probably cut off.
+    /// A single missing bracket is a slip. If several are missing, the text was probably truncated.
     fn note_end(&mut self, within: &'static str, amid: bool) {
         let truncated =
             |(kind, _): &(MistakeKind, usize)| matches!(kind, MistakeKind::Truncated(_));
@@ -535,7 +536,8 @@ pub(super) const fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// What a letter before a quote is in Python: nothing to JSON, or a string that is not what it shows.
+/// Returns the mistake for a Python string prefix. Some prefixes do not change the content; others make the string
+/// differ from its text.
 const fn string_prefix(letter: u8) -> Option<MistakeKind> {
     match letter {
         b'u' | b'b' => Some(MistakeKind::PythonLiteral),

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::super::{Schema, SchemaErrorKind, check};
 
-/// The problems of a schema, in lines.
+/// Returns the problems of a schema, one on each line.
 fn problems(schema: &Schema) -> String {
     schema.problems().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
@@ -100,7 +100,7 @@ fn spellings_of_older_drafts_are_read_where_only_they_fit() {
         arguments["path"] = json!("x");
         assert!(!accepts(&schema, &arguments), "{arguments}");
     }
-    // A draft that has the spelling is read as it is.
+    // A spelling that the draft permits stays as it is.
     let draft4 = json!({
         "$schema": "http://json-schema.org/draft-04/schema#",
         "properties": {"a": {"minimum": 0, "exclusiveMinimum": true}, "b": {"pattern": "("}},
@@ -156,7 +156,7 @@ fn a_call_that_is_right_is_not_refused_for_what_was_dropped() {
         assert!(accepts(&schema, &value), "{}: {}", schema.source(), problems(&schema));
         assert!(!schema.problems().is_empty());
     }
-    // What the branches still say is checked.
+    // The remaining keywords of the branches are still checked.
     let union = json!({"oneOf": [broken, {"type": "integer"}]});
     let schema = Schema::compile(union).unwrap();
     assert!(!accepts(&schema, &json!([])) && accepts(&schema, &json!(1)));
@@ -190,7 +190,7 @@ fn patterns_share_a_budget() {
 }
 
 proptest::proptest! {
-    /// Any value in the place of a keyword's leaves the rest of the schema checked.
+    /// Checks that an unusable value of any keyword leaves the rest of the schema checked.
     #[test]
     fn the_rest_is_always_checked(keyword in 0_usize..KEYWORDS.len(), value in 0_usize..13) {
         let values = [

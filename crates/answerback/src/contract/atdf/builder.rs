@@ -9,11 +9,11 @@ use crate::contract::{Invalid, Profile};
 use crate::finding::ValidationError;
 use crate::time::Timestamp;
 
-/// The solution of an error that names none of its own.
+/// The solution text of an error that sets no `solution` of its own.
 pub const DEFAULT_SOLUTION: &str =
     "Review the expected conditions and adjust your input accordingly.";
 
-/// Builds the response of a tool that did what it was asked.
+/// Builds the response of a tool call that succeeded.
 ///
 /// ```
 /// use answerback::Timestamp;
@@ -35,7 +35,7 @@ pub struct SuccessBuilder {
 }
 
 impl SuccessBuilder {
-    /// Starts a response with what happened, for people.
+    /// Starts a response with a message for people that says what happened.
     pub fn new(message: impl Into<String>) -> Self {
         let data = SuccessData { message: message.into(), output: Map::new() };
         Self { data, carried: Map::new() }
@@ -57,21 +57,22 @@ impl SuccessBuilder {
     ///
     /// # Errors
     ///
-    /// When it would not pass the strict check, with every reason.
+    /// Returns [`Invalid`] with every finding if the response does not pass the strict check, or is nested
+    /// too deep.
     pub fn build(self, now: Timestamp) -> Result<EnrichedResponse, Invalid> {
         checked(&self.finish(now))
     }
 
-    /// Finishes a response that passes the strict check by the way it is made.
+    /// Finishes the response without a check. Callers must only set values that pass the strict check.
     pub(super) fn finish(self, now: Timestamp) -> EnrichedResponse {
         let meta = Meta { answerback: self.carried, ..Meta::new(now) };
         EnrichedResponse::Success(SuccessResponse { data: self.data, meta, extra: Map::new() })
     }
 }
 
-/// Builds an enriched error: what was received, what was expected, and how to get there.
+/// Builds an enriched error: what was received, what was expected, and how to fix it.
 ///
-/// `conditions` and `solution` are always written, invalid examples always with their reason.
+/// `conditions` and `solution` are always written, and every invalid example has its reason.
 ///
 /// ```
 /// use answerback::Timestamp;
@@ -100,7 +101,7 @@ pub struct ErrorBuilder {
 }
 
 impl ErrorBuilder {
-    /// Starts an error with its code, what happened, and the field that is wrong.
+    /// Starts an error with its code, a message that says what happened, and the name of the invalid field.
     pub fn new(
         code: impl Into<String>,
         message: impl Into<String>,
@@ -118,13 +119,13 @@ impl ErrorBuilder {
         Self { code: code.into(), message: message.into(), details, carried: Map::new() }
     }
 
-    /// Adds something that was received.
+    /// Adds a received value under its name.
     pub fn received(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.details.received.insert(name.into(), value.into());
         self
     }
 
-    /// Adds a condition that was expected to hold.
+    /// Adds a condition that the input had to meet.
     pub fn condition(mut self, condition: impl Into<String>) -> Self {
         self.details.expected.conditions.push(condition.into());
         self
@@ -136,25 +137,25 @@ impl ErrorBuilder {
         self
     }
 
-    /// Says which format was expected.
+    /// Describes the expected format in words.
     pub fn format(mut self, format: impl Into<String>) -> Self {
         self.details.expected.format = Some(format.into());
         self
     }
 
-    /// Adds a constraint.
+    /// Adds a constraint under its name, such as `max_value`.
     pub fn constraint(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.details.expected.constraints.insert(name.into(), value.into());
         self
     }
 
-    /// Adds a member to what was expected that the contract has no name for.
+    /// Adds a member to `expected` that the contract does not define.
     pub fn expectation(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.details.expected.extra.insert(name.into(), value.into());
         self
     }
 
-    /// Adds a text that would be right.
+    /// Adds a valid value as text. It replaces examples that were set by name.
     pub fn valid_example(mut self, text: impl Into<String>) -> Self {
         match &mut self.examples().valid {
             Some(ValidExamples::Texts(texts)) => texts.push(text.into()),
@@ -163,54 +164,54 @@ impl ErrorBuilder {
         self
     }
 
-    /// Sets the values that would be right, by the name of their field, in place of texts.
+    /// Sets the valid values by field name. They replace examples that were added as text.
     pub fn valid_examples_by_name(mut self, values: Map<String, Value>) -> Self {
         self.examples().valid = Some(ValidExamples::ByName(values));
         self
     }
 
-    /// Adds a value that would not be right, and why.
+    /// Adds an invalid value and the reason why it is invalid.
     pub fn invalid_example(mut self, value: impl Into<Value>, reason: impl Into<String>) -> Self {
         self.examples().invalid.push(InvalidExample::new(value, reason));
         self
     }
 
-    /// Adds an example under a name of its own, such as `valid_range`.
+    /// Adds an example under another name, such as `valid_range`.
     pub fn example(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.examples().extra.insert(name.into(), value.into());
         self
     }
 
-    /// Says whether a condition holds: `true`, `false`, or in words.
+    /// Sets the result of a condition: `true`, `false`, or a description.
     pub fn validation_result(mut self, name: impl Into<String>, result: impl Into<Value>) -> Self {
         let results = self.details.validation_results.get_or_insert_default();
         results.insert(name.into(), result.into());
         self
     }
 
-    /// Suggests a value that would be right.
+    /// Suggests a valid value.
     pub fn suggested_value(mut self, value: impl Into<Value>) -> Self {
         self.details.suggested_value = Some(value.into());
         self
     }
 
-    /// Adds the findings that led to the error, as `details.errors`.
+    /// Adds the findings that led to the error as `details.errors`.
     pub fn findings<'f>(self, findings: impl IntoIterator<Item = &'f ValidationError>) -> Self {
         let entries: Vec<Value> = findings
             .into_iter()
-            // Serialising plain data into a tree cannot fail.
+            // Serializing plain data into a tree cannot fail.
             .map(|finding| serde_json::to_value(finding).unwrap_or_default())
             .collect();
         self.detail(ERRORS, entries)
     }
 
-    /// Adds a member to the details that the contract has no name for.
+    /// Adds a member to the details that the contract does not define.
     pub fn detail(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.details.extra.insert(name.into(), value.into());
         self
     }
 
-    /// Says how to put it right, step by step.
+    /// Describes how to fix the input, step by step.
     pub fn solution(mut self, solution: impl Into<String>) -> Self {
         self.details.solution = solution.into();
         self
@@ -226,12 +227,13 @@ impl ErrorBuilder {
     ///
     /// # Errors
     ///
-    /// When it would not pass the strict check, with every reason.
+    /// Returns [`Invalid`] with every finding if the response does not pass the strict check, or is nested
+    /// too deep.
     pub fn build(self, now: Timestamp) -> Result<EnrichedResponse, Invalid> {
         checked(&self.finish(now))
     }
 
-    /// Finishes a response that passes the strict check by the way it is made.
+    /// Finishes the response without a check. Callers must only set values that pass the strict check.
     pub(super) fn finish(self, now: Timestamp) -> EnrichedResponse {
         let Self { code, message, details, carried } = self;
         let data = ErrorData { code, message, details, extra: Map::new() };
@@ -244,8 +246,8 @@ impl ErrorBuilder {
     }
 }
 
-/// Passes what meets the strict profile. It is read back from its document, so that a member which was
-/// added under a name of the contract (`data("message", …)`) stands once, in its own place.
+/// Checks the response against the strict profile and parses it back from its document. Parsing back moves a
+/// member that was added under a name of the contract, such as `data("message", …)`, to its own field.
 fn checked(response: &EnrichedResponse) -> Result<EnrichedResponse, Invalid> {
     let document = response.to_document();
     Invalid::unless_emittable(&document, check(&document, Profile::Strict))?;

@@ -6,7 +6,7 @@ use crate::finding::is_blank;
 use crate::finding::{Rule, ValidationError};
 use crate::json::Place;
 
-/// The rules of the ATDF enriched response, each with its code.
+/// Defines the rules of the ATDF enriched response, each with its code.
 pub mod rule {
     crate::finding::codes::rules! {
         NOT_AN_OBJECT = "ATDF-001", Error,
@@ -147,7 +147,7 @@ pub use rule::RULES;
 
 type Members = Map<String, Value>;
 
-/// Judges an ATDF enriched response: every finding, none left out.
+/// Checks an ATDF enriched response and returns every finding.
 ///
 /// ```
 /// use answerback::contract::{Profile, atdf};
@@ -174,7 +174,7 @@ fn check_response(report: &mut Report, members: &Members) {
         });
     let place = root.key("data");
     if let Some(data) = object(report, &rule::DATA_WRONG, &root, members, "data") {
-        // Without a status nobody knows what the data has to have.
+        // Without a status, the members that `data` must have are unknown.
         match status {
             Some("success") => {
                 text(report, &rule::MESSAGE_WRONG, &place, data, "message");
@@ -241,7 +241,7 @@ fn check_error(report: &mut Report, place: &Place<'_>, data: &Members) {
 fn check_received(report: &mut Report, place: &Place<'_>, received: &Members) {
     for (name, value) in received {
         if is_secret_name(name) && value.as_str().is_some_and(|text| !is_mask(text)) {
-            // The value itself must not be shown once more.
+            // The finding must not repeat the secret.
             report.add(
                 &rule::SECRET_ECHOED,
                 &place.key(name),
@@ -326,8 +326,9 @@ fn check_examples(report: &mut Report, place: &Place<'_>, examples: &Members) {
     }
 }
 
-/// Whether a member of the examples shows something right: the documents also use names of their own,
-/// such as `valid_range` or `strong`; wrong ones start with `invalid`.
+/// True if a member of `examples` shows valid values. Documents also use names of their own, such as
+/// `valid_range` or `strong`. Names of invalid examples start with `invalid`. An empty list or object does
+/// not count.
 fn is_valid_example(name: &str, value: &Value) -> bool {
     let is_empty = match value {
         Value::Array(elements) => elements.is_empty(),
@@ -337,7 +338,7 @@ fn is_valid_example(name: &str, value: &Value) -> bool {
     !name.starts_with("invalid") && !is_empty
 }
 
-/// A required member that is an object.
+/// Returns a required member as an object. Reports a member that is missing or has another type.
 fn object<'d>(
     report: &mut Report,
     rule: &'static Rule,
@@ -349,7 +350,7 @@ fn object<'d>(
     report.object(rule, &parent.key(name), value)
 }
 
-/// A required member that is a string; a blank one is worth a warning.
+/// Checks that a required member is a string. A blank string is reported under a rule of its own.
 fn text(
     report: &mut Report,
     rule: &'static Rule,
@@ -369,7 +370,7 @@ fn text(
     }
 }
 
-/// The value as an array in which every element is a string.
+/// Returns the value as an array and reports every element that is not a string.
 fn strings<'d>(
     report: &mut Report,
     rule: &'static Rule,
@@ -383,12 +384,12 @@ fn strings<'d>(
     Some(elements)
 }
 
-/// `^[A-Z_]+$`
+/// True if the text matches `^[A-Z_]+$`.
 fn is_plain_code(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| matches!(byte, b'A'..=b'Z' | b'_'))
 }
 
-/// Whether a member of this name holds something that must not be shown.
+/// True if a member of this name holds a secret that must not be shown, such as a password or a token.
 pub(super) fn is_secret_name(name: &str) -> bool {
     let whole = ["token", "auth", "authorization", "pin", "cvv", "otp", "cookie"];
     let ends = ["_token", "-token", "authtoken", "accesstoken", "refreshtoken"];
@@ -422,19 +423,21 @@ fn contains_ignoring_case(text: &str, part: &str) -> bool {
     text.as_bytes().windows(part.len()).any(|window| window.eq_ignore_ascii_case(part))
 }
 
-/// Whether a text stands for a secret without showing it: nothing, stars, or a note in brackets.
+/// True if the text stands for a secret without showing it: empty, only stars or dots, or a note in brackets.
 fn is_mask(text: &str) -> bool {
     text.chars().all(|character| matches!(character, '*' | '•' | '…' | '.'))
         || (text.starts_with(['[', '(', '<']) && text.ends_with([']', ')', '>']))
 }
 
-/// What the types alone cannot say in JSON Schema: the conditions are there, though we read without them.
+/// Adds a rule to the JSON Schema that the Rust type cannot express: `conditions` is required. The type has a
+/// default for it, because the lenient profile reads documents without conditions.
 #[cfg(feature = "schema")]
 pub(super) fn expected_rules(schema: &mut schemars::Schema) {
     schema.insert("required".to_owned(), serde_json::json!(["conditions"]));
 }
 
-/// What the types alone cannot say in JSON Schema: one of the examples is valid.
+/// Adds a rule to the JSON Schema that the Rust type cannot express: at least one example is not named
+/// `invalid…`.
 #[cfg(feature = "schema")]
 pub(super) fn examples_rules(schema: &mut schemars::Schema) {
     schema.insert("not".to_owned(), serde_json::json!({"propertyNames": {"pattern": "^invalid"}}));

@@ -1,7 +1,7 @@
-//! The ATDF enriched response: a result, or an error that says what was expected and how to get there.
+//! Defines the ATDF enriched response: a result, or an error that says what was expected and how to fix it.
 //!
-//! Beside the three files of every contract stand the [`validators`] of the guide, tool
-//! [`descriptor`]s, and [`enrich()`], which makes an enriched error of any list of findings.
+//! In addition to `types`, `builder` and `check`, this module has the [`validators`] of the ATDF guide and
+//! tool [`descriptor`]s. [`enrich()`] turns any list of findings into an enriched error.
 
 mod builder;
 mod check;

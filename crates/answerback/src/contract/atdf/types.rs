@@ -7,18 +7,18 @@ use crate::contract::{Contract, Invalid, Profile};
 use crate::finding::ValidationError;
 use crate::time::Timestamp;
 
-/// How a tool fared.
+/// The outcome of a tool call.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "the contract defines exactly these two")]
 pub enum Status {
-    /// The tool did what it was asked.
+    /// The tool did its work.
     Success,
-    /// It did not, and says what was expected instead.
+    /// The tool failed. The response says what was expected instead.
     Error,
 }
 
 impl Status {
-    /// The word on the wire.
+    /// Returns the word used on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Success => "success",
@@ -50,24 +50,24 @@ pub enum EnrichedResponse {
 }
 
 impl EnrichedResponse {
-    /// Reads a response that meets the lenient profile. Examples that are a bare list are lifted to
-    /// `valid`, invalid examples that are bare strings to objects without a reason.
+    /// Parses a response that meets the lenient profile. Examples in a bare list become `valid`. Invalid
+    /// examples that are bare strings become objects with a placeholder as the reason.
     ///
     /// # Errors
     ///
-    /// When the document does not meet the contract.
+    /// Returns [`Invalid`] if the document does not meet the contract.
     pub fn from_document(document: &Value) -> Result<Self, Invalid> {
         Invalid::unless_valid(Contract::Atdf.check(document, Profile::Lenient))?;
         Self::deserialize(document).map_err(|error| Invalid::unreadable(&error))
     }
 
-    /// The response as a JSON document, keys in the contract's order.
+    /// Returns the response as a JSON document, with its keys in the order of the contract.
     pub fn to_document(&self) -> Value {
-        // Serialising plain data into a tree cannot fail.
+        // Serializing plain data into a tree cannot fail.
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// Which of the two it is.
+    /// Returns the status of the response.
     pub const fn status(&self) -> Status {
         match self {
             Self::Success(_) => Status::Success,
@@ -75,7 +75,7 @@ impl EnrichedResponse {
         }
     }
 
-    /// What happened, for people.
+    /// Returns the message for people, which says what happened.
     pub fn message(&self) -> &str {
         match self {
             Self::Success(success) => &success.data.message,
@@ -83,7 +83,7 @@ impl EnrichedResponse {
         }
     }
 
-    /// The code of an error.
+    /// Returns the code of an error, or `None` for a success.
     pub fn code(&self) -> Option<&str> {
         match self {
             Self::Success(_) => None,
@@ -91,7 +91,7 @@ impl EnrichedResponse {
         }
     }
 
-    /// When the response was made, and what rides along with it.
+    /// Returns the timestamp of the response and its extension slot.
     pub const fn meta(&self) -> &Meta {
         match self {
             Self::Success(success) => &success.meta,
@@ -186,7 +186,7 @@ pub struct Details {
 }
 
 impl Details {
-    /// The findings that led to this error, where they ride in `errors`; entries that are none are left out.
+    /// Returns the findings in `details.errors`. Entries that are not findings are left out.
     pub fn errors(&self) -> Vec<ValidationError> {
         let entries = self.extra.get(ERRORS).and_then(Value::as_array);
         entries
@@ -201,13 +201,13 @@ impl Details {
 #[cfg(feature = "schema")]
 #[derive(schemars::JsonSchema)]
 #[schemars(untagged)]
-#[expect(dead_code, reason = "stands for the form in the JSON Schema only")]
+#[expect(dead_code, reason = "the type only exists for the JSON Schema")]
 enum BooleanOrText {
     Boolean(bool),
     Text(String),
 }
 
-/// The member of the details in which findings ride.
+/// The member of the details that holds the findings.
 pub(super) const ERRORS: &str = "errors";
 
 /// What was expected.
@@ -268,7 +268,7 @@ pub enum ValidExamples {
 }
 
 impl ValidExamples {
-    /// Whether there are none.
+    /// True if there are no examples.
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Texts(texts) => texts.is_empty(),
@@ -294,7 +294,8 @@ pub struct InvalidExample {
 }
 
 impl InvalidExample {
-    /// A value and why it is not right. A value that is not a text is written as compact JSON.
+    /// Creates an example from a value and the reason why it is invalid. A value that is not a string is
+    /// written as compact JSON.
     pub fn new(value: impl Into<Value>, reason: impl Into<String>) -> Self {
         Self { value: written(value.into()), reason: reason.into(), extra: Map::new() }
     }
@@ -322,7 +323,7 @@ impl Meta {
     }
 }
 
-/// Examples as others write them: an object, or a bare list of valid ones.
+/// Examples as other programs write them: an object, or a bare list of valid examples.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum ReportedExamples {
@@ -348,7 +349,7 @@ impl From<ReportedExamples> for Examples {
     }
 }
 
-/// An invalid example as others write it: an object, or a bare string.
+/// An invalid example as other programs write it: an object, or a bare string.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum ReportedInvalidExample {
@@ -372,7 +373,7 @@ impl From<ReportedInvalidExample> for InvalidExample {
     }
 }
 
-/// A value as the text that stands for it.
+/// Returns a string as it is, and any other value as compact JSON.
 fn written(value: Value) -> String {
     match value {
         Value::String(text) => text,
@@ -380,7 +381,7 @@ fn written(value: Value) -> String {
     }
 }
 
-/// A member that is there, even when it is `null`: a suggested `null` is a suggestion.
+/// Deserializes a member that is present, even if it is `null`. A suggested `null` is a suggestion.
 fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }

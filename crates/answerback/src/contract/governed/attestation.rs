@@ -41,12 +41,12 @@ pub struct Attestation {
 }
 
 impl Attestation {
-    /// All four flags are true: the agent vouches for its response.
+    /// Creates an attestation with all four flags true: the agent vouches for its response.
     pub fn upheld() -> Self {
         Self::all(true)
     }
 
-    /// All four flags are false: nothing can be vouched for.
+    /// Creates an attestation with all four flags false: the agent vouches for nothing.
     pub fn withheld() -> Self {
         Self::all(false)
     }
@@ -63,7 +63,7 @@ impl Attestation {
         }
     }
 
-    /// Withdraws one flag.
+    /// Sets one flag to false.
     #[must_use]
     pub fn without(mut self, flag: Flag) -> Self {
         match flag {
@@ -75,21 +75,21 @@ impl Attestation {
         self
     }
 
-    /// Says why a flag is false.
+    /// Explains why a flag is false.
     #[must_use]
     pub fn with_explanation(mut self, explanation: impl Into<String>) -> Self {
         self.explanation = Some(explanation.into());
         self
     }
 
-    /// Says where the record of this response is.
+    /// Adds a reference to the record of this response.
     #[must_use]
     pub fn with_audit_trail(mut self, reference: impl Into<Value>) -> Self {
         self.audit_trail = Some(reference.into());
         self
     }
 
-    /// What one flag says.
+    /// Returns the value of one flag.
     pub const fn flag(&self, flag: Flag) -> bool {
         match flag {
             Flag::WithinScope => self.within_scope,

@@ -8,10 +8,10 @@ use crate::UuidV4;
 use crate::contract::Invalid;
 use crate::time::Timestamp;
 
-/// Builds a governed response. What it builds passes the strict check.
+/// Builds a governed response. The result passes the strict check.
 ///
-/// Nothing is invented: id, identity and request are handed in, an answer comes with its
-/// attestation, and the status follows from what is built: an answer, a failure or a refusal.
+/// The builder makes nothing up. The caller passes in the id, the identity, the request and an answer's
+/// attestation. The status follows from the kind of response: an answer, a failure or a refusal.
 ///
 /// ```
 /// use answerback::contract::governed::{
@@ -53,7 +53,7 @@ pub struct GovernedBuilder {
 }
 
 impl GovernedBuilder {
-    /// Starts an answer with its attestation. The status is `success` unless it is
+    /// Starts an answer with its attestation. The status is `success`, or `partial` after
     /// [`partial`](Self::partial).
     pub fn answer(
         response_id: UuidV4,
@@ -66,8 +66,8 @@ impl GovernedBuilder {
         Self::new(response_id, agent, request, response, attestation)
     }
 
-    /// Starts a response that says what failed. Everything but quality is attested unless
-    /// [`attest`](Self::attest) says otherwise.
+    /// Starts a response that reports a failure. It attests everything but quality, unless
+    /// [`attest`](Self::attest) replaces the attestation.
     pub fn failure(
         response_id: UuidV4,
         agent: AgentIdentity,
@@ -79,8 +79,7 @@ impl GovernedBuilder {
         Self::new(response_id, agent, request, response, Failure::attestation())
     }
 
-    /// Starts a refusal. Status and attestation follow from the reason; for a security reason nothing
-    /// is attested.
+    /// Starts a refusal. Status and attestation follow from the reason. A security reason attests nothing.
     pub fn refusal(
         response_id: UuidV4,
         agent: AgentIdentity,
@@ -111,7 +110,7 @@ impl GovernedBuilder {
         }
     }
 
-    /// Says that an answer is only a part of what was asked. A failure or refusal stays what it is.
+    /// Marks an answer as covering only part of the request. A failure or refusal keeps its status.
     pub fn partial(mut self) -> Self {
         if self.response.status == Status::Success {
             self.response.status = Status::Partial;
@@ -119,7 +118,7 @@ impl GovernedBuilder {
         self
     }
 
-    /// Says how sure the agent is.
+    /// Sets the confidence of the agent in its response.
     pub fn confidence(mut self, confidence: Confidence) -> Self {
         self.response.confidence = confidence;
         self
@@ -131,25 +130,25 @@ impl GovernedBuilder {
         self
     }
 
-    /// Says where the record of this response is.
+    /// Adds a reference to the record of this response.
     pub fn audit_trail(mut self, reference: impl Into<Value>) -> Self {
         self.attestation = self.attestation.with_audit_trail(reference);
         self
     }
 
-    /// Suggests another agent.
+    /// Suggests a handoff to another agent.
     pub fn handoff(mut self, handoff: SuggestedHandoff) -> Self {
         self.next_mut().suggested_handoffs.get_or_insert_default().push(handoff);
         self
     }
 
-    /// Asks the caller something.
+    /// Adds a question to the caller.
     pub fn followup_question(mut self, question: impl Into<String>) -> Self {
         self.next_mut().followup_questions.get_or_insert_default().push(question.into());
         self
     }
 
-    /// Says what the agent would have to know.
+    /// Adds information that the agent needs for a better answer.
     pub fn additional_context(mut self, needed: impl Into<String>) -> Self {
         self.next_mut().additional_context_needed.get_or_insert_default().push(needed.into());
         self
@@ -161,7 +160,8 @@ impl GovernedBuilder {
         self
     }
 
-    /// Judges the response by a policy of the caller's own, such as one with an observed identity.
+    /// Sets the policy that [`build`](Self::build) checks the response against, such as one with an observed
+    /// identity.
     pub fn judged_by(mut self, policy: impl Into<Policy>) -> Self {
         self.policy = policy.into();
         self
@@ -171,7 +171,7 @@ impl GovernedBuilder {
     ///
     /// # Errors
     ///
-    /// When it would not pass the strict check, with every reason.
+    /// Returns [`Invalid`] with every finding if the response does not pass the check, or is nested too deep.
     pub fn build(self, now: Timestamp) -> Result<GovernedResponse, Invalid> {
         let response = GovernedResponse {
             response_id: self.response_id,
@@ -195,7 +195,7 @@ impl GovernedBuilder {
     }
 }
 
-/// Responses of every kind, for tests of this module.
+/// Builds sample responses of every kind for the tests of this module.
 #[cfg(test)]
 pub(super) mod samples {
     use super::*;

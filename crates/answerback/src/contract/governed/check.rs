@@ -13,19 +13,19 @@ use crate::finding::is_blank;
 use crate::finding::{Rule, ValidationError};
 use crate::json::Place;
 
-/// What a governed response is judged by.
+/// The settings for the check of a governed response.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Policy {
-    /// How strictly.
+    /// The strictness of the check.
     pub profile: Profile,
-    /// Who was observed to answer, if the response must be theirs.
+    /// The agent that was observed to answer. If set, the response must have its identity.
     pub agent: Option<AgentIdentity>,
 }
 
 impl Policy {
-    /// Demands that the response is this agent's, under this prompt: an identity that somebody
-    /// vouches for, not the response's own word.
+    /// Requires that the response is from this agent and prompt. The identity must come from a trusted
+    /// source, not from the response itself.
     #[must_use]
     pub fn with_agent(mut self, agent: AgentIdentity) -> Self {
         self.agent = Some(agent);
@@ -39,7 +39,7 @@ impl From<Profile> for Policy {
     }
 }
 
-/// Judges a governed response: every finding, none left out.
+/// Checks a governed response and returns every finding.
 ///
 /// ```
 /// use answerback::contract::{Profile, governed};
@@ -73,17 +73,17 @@ struct Check<'c, 'd> {
     report: &'c mut Report,
     policy: &'c Policy,
     members: &'d Members,
-    /// Groups that are not judged before their members stand in them.
+    /// Groups whose members are at the top level. They are not checked until the members are moved.
     flat: Vec<&'static Group>,
 }
 
-/// What the response's content tells the rules about the other groups.
+/// The facts about the response's content that the rules of the other groups need.
 #[derive(Default)]
 struct ContentOutcome {
-    /// The status, if there is one.
+    /// The status, if it is valid.
     status: Option<Status>,
-    /// Whether the content explains a flag that is false. `None` when the content is broken in a way
-    /// that is reported already and leaves this open.
+    /// True if the content explains a false flag. `None` if the content has a problem that is already
+    /// reported and leaves this open.
     explains: Option<bool>,
 }
 
@@ -195,7 +195,7 @@ impl<'d> Check<'_, 'd> {
         let wrong = &rule::NEXT_ACTIONS_WRONG;
         let next = self.members.get("next_actions");
         let next = match next.map(|value| self.report.object(wrong, &place, value)) {
-            // Whether a handoff was meant cannot be told.
+            // It is unknown whether the malformed value was meant to suggest a handoff.
             Some(None) => return,
             Some(Some(next)) => Some(next),
             None => None,
@@ -218,7 +218,8 @@ impl<'d> Check<'_, 'd> {
         }
     }
 
-    /// The entries of an optional list: none when it is absent, `None` when it is no list.
+    /// Returns the entries of an optional list. The result is empty if the list is absent, and `None` if the
+    /// value is not a list.
     fn entries(
         &mut self,
         place: &Place<'_>,
@@ -264,7 +265,8 @@ impl<'d> Check<'_, 'd> {
         self.flat.iter().any(|group| group.name == name)
     }
 
-    /// A required group, unless it is flat.
+    /// Returns a required group, or `None` if its members are at the top level. Reports a group that is
+    /// missing or is not an object.
     fn group(&mut self, name: &'static str) -> Option<&'d Members> {
         if self.is_flat(name) {
             return None;
@@ -289,7 +291,7 @@ impl<'d> Check<'_, 'd> {
         self.report.required(&rule::MEMBER_MISSING, parent, members, name, expected)
     }
 
-    /// A member without which the document is valid but thin.
+    /// Returns a recommended member, and reports it under `rule` if it is missing.
     fn advised(
         &mut self,
         rule: &'static Rule,
@@ -304,7 +306,7 @@ impl<'d> Check<'_, 'd> {
         value
     }
 
-    /// A required text, missing or blank under the same rule.
+    /// Returns a required string. Missing and blank strings are reported under the same rule.
     fn text(
         &mut self,
         rule: &'static Rule,
@@ -315,7 +317,7 @@ impl<'d> Check<'_, 'd> {
         self.report.required_text((rule, rule), parent, members, name)
     }
 
-    /// A required word of a closed set.
+    /// Returns a required word of a closed set.
     fn word<W: Word>(
         &mut self,
         rule: &'static Rule,
@@ -346,7 +348,7 @@ const PREAMBLE: preamble::Rules = preamble::Rules {
     newer: &rule::PROTOCOL_NEWER,
 };
 
-/// The members of a governed response, in the contract's order; the last is the slot for extensions.
+/// The members of a governed response, in the contract's order. The last one is the extension slot.
 pub const MEMBERS: &[&str] = &[
     "response_id",
     "timestamp",
@@ -359,7 +361,7 @@ pub const MEMBERS: &[&str] = &[
     "_meta",
 ];
 
-/// Whether a value can refer to a record.
+/// True if the value can refer to a record: a string, array or object that is not empty.
 pub(crate) fn is_reference(value: &Value) -> bool {
     match value {
         Value::String(text) => !is_blank(text),

@@ -1,10 +1,10 @@
-//! Responses whose groups are missing because their members stand at the top level.
+//! Detects groups that are missing because their members are at the top level of the response.
 
 use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
-/// A group of the response, and the members that belong into it.
+/// A group of the response, with the names of its members.
 pub(super) struct Group {
     pub(super) name: &'static str,
     pub(super) members: &'static [&'static str],
@@ -31,7 +31,7 @@ pub(super) const GROUPS: [Group; 5] = [
     },
 ];
 
-/// The groups that are flat: absent themselves, with a member of theirs at the top level.
+/// Returns the groups that are absent although some of their members are at the top level.
 pub(super) fn flat_groups(members: &Map<String, Value>) -> Vec<&'static Group> {
     GROUPS
         .iter()
@@ -42,7 +42,7 @@ pub(super) fn flat_groups(members: &Map<String, Value>) -> Vec<&'static Group> {
         .collect()
 }
 
-/// Where the members belong: `agent_type and agent_id into agent; status into response`.
+/// Describes where the members belong: `agent_type, agent_id into agent; status into response`.
 pub(super) fn moves(groups: &[&Group], members: &Map<String, Value>) -> String {
     let mut text = String::new();
     for group in groups {

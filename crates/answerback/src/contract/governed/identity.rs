@@ -43,7 +43,7 @@ pub struct AgentIdentity {
 }
 
 impl AgentIdentity {
-    /// The identity of an agent.
+    /// Creates an identity from its four members.
     pub fn new(
         agent_type: AgentType,
         agent_id: AgentId,
@@ -54,7 +54,7 @@ impl AgentIdentity {
     }
 }
 
-/// Declares a text of a fixed form: `/// what Name, is_form, "what it is", "pattern";`.
+/// Declares a string type of a fixed form: `/// doc Name, is_form, "expected form", "pattern";`.
 macro_rules! texts {
     ($($(#[$doc:meta])* $name:ident, $is_form:path, $what:literal, $pattern:literal;)+) => {
         $(
@@ -66,15 +66,15 @@ macro_rules! texts {
             pub struct $name(String);
 
             impl $name {
-                /// What a text of this form is, for people.
+                /// The expected form, as shown to people.
                 pub(crate) const EXPECTED: &'static str = $what;
 
-                /// The text itself.
+                /// Returns the text.
                 pub fn as_str(&self) -> &str {
                     &self.0
                 }
 
-                /// Whether a text has this form.
+                /// True if the text has this form.
                 pub fn is_valid(text: &str) -> bool {
                     $is_form(text)
                 }
@@ -129,27 +129,27 @@ texts! {
 }
 
 impl PromptHash {
-    /// The hash of a prompt's file, from the bytes that stand in it.
+    /// Returns the hash of a prompt's file from its bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Digest::of_bytes(bytes).to_string())
     }
 }
 
 impl ProtocolVersion {
-    /// Whether the response follows an edition after the one this library knows, 1.0.0.
+    /// True if the response follows an edition newer than 1.0.0, the one that this library knows.
     pub fn is_newer(&self) -> bool {
         is_newer_edition(&self.0)
     }
 }
 
 impl Default for ProtocolVersion {
-    /// 1.0.0, the edition that this library writes.
+    /// Returns 1.0.0, the edition that this library writes.
     fn default() -> Self {
         Self("1.0.0".to_owned())
     }
 }
 
-/// A text that has not the form it should have.
+/// Reports a text that does not have the expected form.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("expected {expected}, found {text:?}")]
 pub struct IdentityError {
@@ -157,7 +157,7 @@ pub struct IdentityError {
     text: String,
 }
 
-/// Whether a version of major 1 comes after 1.0.0. A 1.0.0 before its release does not.
+/// True if a version with major 1 is newer than 1.0.0. A prerelease of 1.0.0 is not newer.
 pub(super) fn is_newer_edition(version: &str) -> bool {
     let core = version.split(['-', '+']).next().unwrap_or_default();
     core != "1.0.0"

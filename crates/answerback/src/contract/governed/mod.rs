@@ -1,8 +1,8 @@
-//! The governed response: what an agent says, under which prompt, and what it attests about it.
+//! Defines the governed response: an agent's answer, its prompt, and the attestation about the answer.
 //!
-//! Here a response is judged by itself, or against an identity that somebody observed
-//! ([`Policy::with_agent`]). Where such an identity comes from, a manifest and a lock of prompts, is
-//! not this module's business; whoever has one hands it in as an [`AgentIdentity`].
+//! A response is checked by itself, or against an observed identity ([`Policy::with_agent`]). This module
+//! does not determine that identity. The caller takes it from a manifest and a lock of prompts, and passes it
+//! in as an [`AgentIdentity`].
 
 mod attestation;
 mod builder;

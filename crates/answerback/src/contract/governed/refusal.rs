@@ -42,7 +42,7 @@ words! {
 }
 
 impl RefusalReason {
-    /// What it says, in a line.
+    /// Returns a one-line description of the reason.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::OutOfScope => "the request is not for this agent's domain",
@@ -60,7 +60,7 @@ impl RefusalReason {
         }
     }
 
-    /// How grave it is.
+    /// Returns the severity of a refusal for this reason.
     pub const fn severity(self) -> RefusalSeverity {
         match self {
             Self::HashVerificationFailure | Self::ImmutabilityViolation => {
@@ -76,8 +76,7 @@ impl RefusalReason {
         }
     }
 
-    /// Whether identity or integrity is in doubt. Such a refusal carries a security flag, and work
-    /// halts: we fail closed.
+    /// True if identity or integrity is in doubt. Such a refusal has a security flag, and work must stop.
     pub const fn is_security(self) -> bool {
         matches!(
             self,
@@ -87,8 +86,8 @@ impl RefusalReason {
         )
     }
 
-    /// The status of a response that gives this reason. What a question back can settle is only
-    /// partial.
+    /// Returns the status of a response with this reason. It is `partial` if an answer from the caller can
+    /// settle it.
     pub const fn status(self) -> Status {
         match self {
             Self::AmbiguousRequest | Self::MultipleValidApproaches => Status::Partial,
@@ -96,18 +95,17 @@ impl RefusalReason {
         }
     }
 
-    /// Whether another agent could do it, so that the refusal should name one.
+    /// True if another agent could do the work, so that the refusal should name one.
     pub const fn is_for_another_agent(self) -> bool {
         matches!(self, Self::OutOfScope | Self::BoundaryViolation)
     }
 
-    /// What an agent can attest when it refuses for this reason. Under a security reason that is
-    /// nothing at all.
+    /// Returns the attestation of an agent that refuses for this reason. A security reason attests nothing.
     pub fn attestation(self) -> Attestation {
         let doubtful = Attestation::upheld().without(Flag::QualityStandardsMet);
         match self {
             _ if self.is_security() => Attestation::withheld(),
-            // What an invalid composition covers is not defined, so nothing lies within it.
+            // The scope of an invalid composition is undefined, so nothing lies within it.
             Self::OutOfScope | Self::BoundaryViolation | Self::CompositionViolation => {
                 doubtful.without(Flag::WithinScope)
             }
@@ -155,7 +153,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// A refusal; the security flag follows from the reason.
+    /// Creates a refusal. The security flag follows from the reason.
     pub fn new(refusal_reason: RefusalReason, explanation: impl Into<String>) -> Self {
         Self {
             refusal_reason,
@@ -174,7 +172,7 @@ impl Refusal {
         self
     }
 
-    /// Names the rule that forbids it.
+    /// Names the rule that forbids the request.
     #[must_use]
     pub fn with_governance_rule(mut self, rule: impl Into<String>) -> Self {
         self.governance_rule = Some(rule.into());

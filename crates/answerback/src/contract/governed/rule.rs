@@ -1,4 +1,4 @@
-//! The rules of the governed response, each with its code.
+//! Defines the rules of the governed response, each with its code.
 
 crate::finding::codes::rules! {
     NOT_AN_OBJECT = "GOV-001", Error,

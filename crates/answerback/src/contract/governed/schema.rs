@@ -1,17 +1,18 @@
-//! What the types alone cannot say in JSON Schema: how the groups of a response depend on each other.
+//! Adds rules to the JSON Schema that the Rust types cannot express: the dependencies between the groups of a
+//! response.
 
 use serde_json::{Value, json};
 
 use super::{Flag, RefusalReason, Status};
 
-/// A date and time by ISO 8601, with or without a zone.
+/// The pattern of an ISO 8601 date and time, with or without a zone.
 pub(crate) const TIMESTAMP: &str =
     r"^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}([.,]\d{1,9})?([Zz]|[+-]\d{2}(:?\d{2})?)?$";
 
 const STATUS: &[&str] = &["response", "status"];
 const DATA: &[&str] = &["response", "content", "data"];
 
-/// The rules across groups, as conditions on the whole response.
+/// Adds the rules across groups as conditions on the whole response.
 pub(super) fn rules(schema: &mut schemars::Schema) {
     let text = json!({"type": "string", "pattern": r"\S"});
     let form = |required: &[&str], members: Value| json!({"type": "object", "required": required, "properties": members});
@@ -83,14 +84,14 @@ pub(super) fn rules(schema: &mut schemars::Schema) {
     schema.insert("allOf".to_owned(), conditions);
 }
 
-/// A refusal for a security reason does not deny it.
+/// Adds the rule that a refusal for a security reason cannot set `security_flag` to false.
 pub(super) fn security_flag(schema: &mut schemars::Schema) {
     let security = json!({"enum": reasons(RefusalReason::is_security)});
     schema.insert("if".to_owned(), json!({"properties": {"refusal_reason": security}}));
     schema.insert("then".to_owned(), json!({"properties": {"security_flag": {"const": true}}}));
 }
 
-/// A reference to a record: a text, an array or an object with something in it.
+/// Returns the schema of a reference to a record: a string, array or object that is not empty.
 pub(crate) fn audit_trail(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({
         "description": "Where the record of this response is: a reference, or several.",
@@ -101,7 +102,7 @@ pub(crate) fn audit_trail(_: &mut schemars::SchemaGenerator) -> schemars::Schema
     })
 }
 
-/// A schema that demands `wanted` at a path of members.
+/// Returns a schema that requires every member on a path and applies `wanted` to the last one.
 fn demand(path: &[&str], wanted: &Value) -> Value {
     match path {
         [] => wanted.clone(),
@@ -143,7 +144,8 @@ mod tests {
         }
     }
 
-    /// Every case of `tests/cases/governed.json`, judged by the check and by the schema.
+    /// The check and the schema agree on every case of `tests/cases/governed.json`, except for the cases
+    /// listed below.
     #[test]
     fn schema_and_check_agree() {
         let validator = validator();
@@ -163,7 +165,7 @@ mod tests {
                 _ => {}
             }
         }
-        // A schema tolerates unknown members where they stand, and knows no calendar.
+        // The schema allows unknown members anywhere, and it cannot check calendar dates.
         assert_eq!(too_wide, ["flat next actions", "timestamp '2026-02-30T07:30:05Z'"]);
     }
 

@@ -43,34 +43,34 @@ pub struct GovernedResponse {
 }
 
 impl GovernedResponse {
-    /// Reads a response that meets the lenient profile.
+    /// Parses a response that meets the lenient profile.
     ///
     /// # Errors
     ///
-    /// When the document does not meet the contract.
+    /// Returns [`Invalid`] if the document does not meet the contract.
     pub fn from_document(document: &Value) -> Result<Self, Invalid> {
         Invalid::unless_valid(Contract::Governed.check(document, Profile::Lenient))?;
         Self::deserialize(document).map_err(|error| Invalid::unreadable(&error))
     }
 
-    /// The response as a JSON document, keys in the contract's order.
+    /// Returns the response as a JSON document, with its keys in the order of the contract.
     pub fn to_document(&self) -> Value {
-        // Serialising plain data into a tree cannot fail.
+        // Serializing plain data into a tree cannot fail.
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// How the request ended.
+    /// Returns the status of the response.
     pub const fn status(&self) -> Status {
         self.response.status
     }
 
-    /// What failed, when the status is `error`.
+    /// Returns the failure if the status is `error`.
     pub fn failure(&self) -> Option<Failure> {
         (self.status() == Status::Error).then(|| self.content_as()).flatten()
     }
 
-    /// Why the agent does not do what it was asked, when it refuses: with status `refused`, or with
-    /// `partial` for the reasons that a question back can settle.
+    /// Returns the refusal, if the response is one. Its status is `refused`, or `partial` for the reasons
+    /// that an answer from the caller can settle.
     pub fn refusal(&self) -> Option<Refusal> {
         matches!(self.status(), Status::Refused | Status::Partial)
             .then(|| self.content_as())
@@ -131,24 +131,24 @@ pub struct Content {
 }
 
 impl Content {
-    /// Text with Markdown marks.
+    /// Creates text content with Markdown.
     pub fn markdown(text: impl Into<String>) -> Self {
         Self::new(ContentType::Text, Value::String(text.into()), Format::Markdown)
     }
 
-    /// Text without marks.
+    /// Creates plain text content.
     pub fn plain(text: impl Into<String>) -> Self {
         Self::new(ContentType::Text, Value::String(text.into()), Format::Plain)
     }
 
-    /// Named values.
+    /// Creates structured content from named values.
     pub fn structured<N: Into<String>, V: Into<Value>>(
         data: impl IntoIterator<Item = (N, V)>,
     ) -> Self {
         Self::new(ContentType::Structured, Value::Object(named(data).collect()), Format::Json)
     }
 
-    /// A narrative with named values beside it.
+    /// Creates mixed content: a narrative with named values next to it.
     pub fn mixed<N: Into<String>, V: Into<Value>>(
         narrative: impl Into<String>,
         data: impl IntoIterator<Item = (N, V)>,
@@ -158,9 +158,9 @@ impl Content {
         Self::new(ContentType::Mixed, Value::Object(data), Format::Json)
     }
 
-    /// Structured content with the members of a plain type.
+    /// Creates structured content from the members of a serializable type.
     pub(super) fn of(data: impl Serialize) -> Self {
-        // Serialising plain data into a tree cannot fail.
+        // Serializing plain data into a tree cannot fail.
         let data = serde_json::to_value(data).unwrap_or_default();
         Self::new(ContentType::Structured, data, Format::Json)
     }
@@ -196,7 +196,7 @@ pub struct RequestContext {
 }
 
 impl RequestContext {
-    /// A request that came without a handoff.
+    /// Creates the context of a request that came without a handoff.
     pub fn new(request_type: RequestType, request_summary: impl Into<String>) -> Self {
         Self {
             request_id: None,
@@ -206,7 +206,7 @@ impl RequestContext {
         }
     }
 
-    /// Links the response to the handoff that asked.
+    /// Links the response to the handoff that made the request.
     #[must_use]
     pub fn with_request_id(mut self, id: UuidV4) -> Self {
         self.request_id = Some(id);
@@ -254,12 +254,12 @@ pub struct SuggestedHandoff {
 }
 
 impl SuggestedHandoff {
-    /// An agent without which the request cannot be completed.
+    /// Suggests an agent that is required to complete the request.
     pub fn required(target_agent: AgentId, reason: impl Into<String>) -> Self {
         Self { target_agent, reason: reason.into(), required: true, extra: Map::new() }
     }
 
-    /// An agent that could go on from here.
+    /// Suggests an agent that could continue.
     pub fn optional(target_agent: AgentId, reason: impl Into<String>) -> Self {
         Self { required: false, ..Self::required(target_agent, reason) }
     }

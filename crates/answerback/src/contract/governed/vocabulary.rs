@@ -2,17 +2,16 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A closed set of words. What the check accepts, what serde reads and what people are told is
-/// written in one place.
+/// A closed set of words. The check, serde and the messages for people use the same list.
 pub(crate) trait Word: Copy + Sized + 'static {
-    /// The words on the wire.
+    /// The words used on the wire.
     const WORDS: &'static [&'static str];
 
-    /// What a word stands for.
+    /// Returns the variant for a word on the wire.
     fn named(word: &str) -> Option<Self>;
 }
 
-/// Declares an enum of words: `/// what Name { /// what Variant = "word", … }`.
+/// Declares an enum of words: `/// doc Name { /// doc Variant = "word", … }`.
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)+ })+) => {
         $(
@@ -25,10 +24,10 @@ macro_rules! words {
             }
 
             impl $name {
-                /// All of them, in the contract's order.
+                /// All variants, in the contract's order.
                 pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-                /// The word on the wire.
+                /// Returns the word used on the wire.
                 pub const fn as_str(self) -> &'static str {
                     match self { $(Self::$variant => $word),+ }
                 }
@@ -127,7 +126,7 @@ words! {
 }
 
 impl ContentType {
-    /// Whether content of this type can be written in this format.
+    /// True if content of this type can have this format.
     pub const fn allows(self, format: Format) -> bool {
         match self {
             Self::Text => matches!(format, Format::Markdown | Format::Plain),
@@ -136,7 +135,7 @@ impl ContentType {
     }
 }
 
-/// The words of a set, for people: `high, medium, low or not_applicable`.
+/// Displays the words of a set for people: `high, medium, low or not_applicable`.
 pub(crate) struct WordList(pub(crate) &'static [&'static str]);
 
 impl fmt::Display for WordList {

@@ -7,7 +7,7 @@ use super::{Policy, check};
 use crate::contract::Invalid;
 use crate::time::Timestamp;
 
-/// Builds a tool's answer. What it builds passes the strict check; the status is computed.
+/// Builds the envelope of a tool's response. The result passes the strict check, and its status is computed.
 ///
 /// ```
 /// use answerback::Timestamp;
@@ -46,7 +46,7 @@ pub struct EnvelopeBuilder {
 }
 
 impl EnvelopeBuilder {
-    /// Starts an answer of this tool in this version.
+    /// Starts an envelope for this version of the tool.
     pub fn new(tool: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             tool: tool.into(),
@@ -67,7 +67,7 @@ impl EnvelopeBuilder {
         }
     }
 
-    /// Says in one sentence what happened.
+    /// Sets the summary: one sentence that says what happened.
     pub fn summary(mut self, summary: impl Into<String>) -> Self {
         self.summary = summary.into();
         self
@@ -79,7 +79,7 @@ impl EnvelopeBuilder {
         self
     }
 
-    /// Sets the whole output.
+    /// Replaces the whole output.
     pub fn all_data(mut self, data: Map<String, Value>) -> Self {
         self.data = data;
         self
@@ -97,48 +97,48 @@ impl EnvelopeBuilder {
         self
     }
 
-    /// Names the tool's own script or module, by a relative path.
+    /// Sets the relative path of the tool's own script or module.
     pub fn source(mut self, source: impl Into<String>) -> Self {
         self.source = source.into();
         self
     }
 
-    /// Says how long the tool took.
+    /// Sets the duration of the tool's run in milliseconds.
     pub fn duration_ms(mut self, duration_ms: u64) -> Self {
         self.duration_ms = duration_ms;
         self
     }
 
-    /// Reads how long the tool took from its timer.
+    /// Sets the duration of the tool's run from a timer.
     pub fn timed_by<C: Fn() -> Duration>(self, timer: &ToolTimer<C>) -> Self {
         self.duration_ms(timer.duration_ms())
     }
 
-    /// Says in which host the tool ran.
+    /// Sets the host in which the tool ran.
     pub fn host(mut self, host: Option<McpHost>) -> Self {
         self.host = host;
         self
     }
 
-    /// Links the answer to related operations.
+    /// Sets the id that links the envelope to related operations.
     pub fn correlation_id(mut self, id: impl Into<String>) -> Self {
         self.correlation_id = Some(id.into());
         self
     }
 
-    /// Names the file that was written, by a relative path.
+    /// Sets the relative path of the file that was written.
     pub fn write_to(mut self, path: impl Into<String>) -> Self {
         self.write_to = Some(path.into());
         self
     }
 
-    /// Suggests what to call next.
+    /// Suggests the tool to call next.
     pub fn intent(mut self, intent: Intent) -> Self {
         self.intent = Some(intent);
         self
     }
 
-    /// Adds something a person or agent could do next.
+    /// Adds an action that a person or an agent could take next.
     pub fn action(mut self, action: Action) -> Self {
         self.actions.push(action);
         self
@@ -150,17 +150,17 @@ impl EnvelopeBuilder {
         self
     }
 
-    /// Judges the answer by a policy of the project's own, such as one with more codes.
+    /// Sets the policy that [`build`](Self::build) checks the envelope against, such as one with more codes.
     pub fn judged_by(mut self, policy: impl Into<Policy>) -> Self {
         self.policy = policy.into();
         self
     }
 
-    /// Finishes the answer, dated `now`.
+    /// Finishes the envelope, dated `now`.
     ///
     /// # Errors
     ///
-    /// When it would not pass the strict check, with every reason.
+    /// Returns [`Invalid`] with every finding if the envelope does not pass the check, or is nested too deep.
     pub fn build(self, now: Timestamp) -> Result<EnvelopeResponse, Invalid> {
         let mut audit = Audit::new(now, self.duration_ms, self.source);
         audit.host = self.host.map(|host| host.as_str().to_owned());
@@ -179,7 +179,7 @@ impl EnvelopeBuilder {
     }
 }
 
-/// Measures how long a tool runs, with a monotonic clock that is handed in.
+/// Measures the duration of a tool's run, with a monotonic clock that the caller provides.
 ///
 /// ```
 /// use std::time::Duration;
@@ -204,7 +204,7 @@ impl<C: Fn() -> Duration> ToolTimer<C> {
         Self { clock, started }
     }
 
-    /// The whole milliseconds since the start.
+    /// Returns the whole milliseconds since the start.
     pub fn duration_ms(&self) -> u64 {
         let elapsed = (self.clock)().saturating_sub(self.started);
         u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-/// The error codes that tools may use: the documents' own, and those a project registers.
+/// The error codes that tools may use: those of the contract, and those that a project registers.
 ///
 /// ```
 /// use answerback::contract::tool::Catalogue;
@@ -14,7 +14,7 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Registers a code of a project's own, with what it means.
+    /// Registers a code of the project, with its meaning.
     #[must_use]
     pub fn with_code(
         mut self,
@@ -25,24 +25,24 @@ impl Catalogue {
         self
     }
 
-    /// Whether a code is known.
+    /// True if the code is known.
     pub fn contains(&self, code: &str) -> bool {
         self.meaning(code).is_some()
     }
 
-    /// What a known code means.
+    /// Returns the meaning of a known code.
     pub fn meaning(&self, code: &str) -> Option<&str> {
         self.iter().find(|(known, _)| *known == code).map(|(_, meaning)| meaning)
     }
 
-    /// All known codes with their meanings, the documents' first.
+    /// Iterates over all known codes with their meanings. The codes of the contract come first.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         let registered = self.registered.iter().map(|(code, meaning)| (&**code, &**meaning));
         STANDARD.iter().copied().chain(registered)
     }
 }
 
-/// What a warning that came as a bare string is lifted to.
+/// The code of a warning that was a bare string.
 pub(super) const UNSPECIFIED: &str = "UNSPECIFIED";
 
 const STANDARD: &[(&str, &str)] = &[
@@ -70,7 +70,7 @@ const STANDARD: &[(&str, &str)] = &[
     ("CONFIRMATION_REQUIRED", "a person has to confirm this first"),
     ("HISTORY_FILE_INVALID", "the history file is not valid"),
     ("INVALID_ARGUMENTS", "the arguments do not fit together"),
-    // Ours: what conversions and lenient readings need.
+    // Conversions and the lenient profile need these codes. They are not part of the contract.
     ("PARTIAL_RESULT", "only a part of the request could be done"),
     (UNSPECIFIED, "a warning that came without a code"),
 ];

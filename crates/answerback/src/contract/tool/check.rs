@@ -10,27 +10,27 @@ use crate::finding::is_blank;
 use crate::json::Place;
 use crate::time::Timestamp;
 
-/// What a tool envelope is judged by.
+/// The settings for the check of a tool envelope.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Policy {
-    /// How strictly.
+    /// The strictness of the check.
     pub profile: Profile,
-    /// The codes that are known.
+    /// The known codes.
     pub catalogue: Catalogue,
-    /// The tool that was called, if the envelope must be its answer.
+    /// The tool that was called. If set, the envelope must name it.
     pub tool: Option<String>,
 }
 
 impl Policy {
-    /// Sets the codes that are known.
+    /// Sets the known codes.
     #[must_use]
     pub fn with_catalogue(mut self, catalogue: Catalogue) -> Self {
         self.catalogue = catalogue;
         self
     }
 
-    /// Demands that the envelope is the answer of this tool.
+    /// Requires that the envelope names this tool.
     #[must_use]
     pub fn with_tool(mut self, tool: impl Into<String>) -> Self {
         self.tool = Some(tool.into());
@@ -44,7 +44,7 @@ impl From<Profile> for Policy {
     }
 }
 
-/// The rules of the tool envelope, each with its code.
+/// Defines the rules of the tool envelope, each with its code.
 pub mod rule {
     crate::finding::codes::rules! {
         NOT_AN_OBJECT = "TOOL-001", Error,
@@ -187,7 +187,7 @@ pub mod rule {
 }
 pub use rule::RULES;
 
-/// Judges a tool envelope: every finding, none left out.
+/// Checks a tool envelope and returns every finding.
 ///
 /// ```
 /// use answerback::contract::{Profile, tool};
@@ -209,11 +209,11 @@ pub fn check(document: &Value, policy: impl Into<Policy>) -> Vec<ValidationError
     report.into_findings()
 }
 
-/// The assert-style check: passes what meets the strict profile.
+/// Checks a tool envelope against the strict profile, for use in assertions.
 ///
 /// # Errors
 ///
-/// When the document does not meet the contract, with every reason.
+/// Returns [`Invalid`] with every finding if the document does not meet the contract.
 pub fn assert_envelope_schema(document: &Value) -> Result<(), Invalid> {
     Invalid::unless_valid(check(document, Profile::Strict))
 }
@@ -281,7 +281,8 @@ impl<'d> EnvelopeCheck<'_, 'd> {
         let Some(word) = self.report.one_of(&rule::STATUS_WRONG, &place, status, words) else {
             return;
         };
-        // A list that is missing or malformed may have held anything: the status is then no milder than what is there.
+        // A list that is missing or malformed may have held anything. The status is then only wrong if it is
+        // milder than the readable lists allow.
         let computed = Status::of(errors.unwrap_or(0), warnings.unwrap_or(0));
         let is_known = errors.is_some_and(|errors| errors > 0 || warnings.is_some());
         let is_milder =
@@ -322,7 +323,7 @@ impl<'d> EnvelopeCheck<'_, 'd> {
         }
     }
 
-    /// How many entries a list has, if it is one.
+    /// Checks the entries of a list and returns their number, or `None` if the value is not a list.
     fn list(&mut self, name: &'static str) -> Option<usize> {
         let value = self.required(name, "an array, [] when there are none")?;
         let place = Place::Root.key(name);
@@ -487,7 +488,7 @@ fn parameters(
     }
 }
 
-/// An optional member; `null` on input equals absent.
+/// Returns an optional member. A `null` counts as absent.
 fn present<'d>(members: &'d Map<String, Value>, name: &str) -> Option<&'d Value> {
     members.get(name).filter(|value| !value.is_null())
 }
@@ -496,7 +497,7 @@ fn is_utc(text: &str) -> bool {
     Timestamp::parse(text).is_ok_and(|(_, zone)| zone.is_utc()) && text.contains(['T', 't'])
 }
 
-/// How many sentences a line has: ends of sentences that something follows.
+/// Counts the sentences in a line. The end of a sentence only counts if another sentence follows.
 fn sentences(text: &str) -> usize {
     let mut characters = text.trim_end().chars().peekable();
     let mut count = 1;
@@ -504,14 +505,15 @@ fn sentences(text: &str) -> usize {
         let ends = matches!(character, '.' | '!' | '?' | '。');
         if ends && characters.peek().is_some_and(|next| next.is_whitespace()) {
             let mut rest = characters.clone().skip_while(|next| next.is_whitespace());
-            // "e.g. small" goes on in lower case; a sentence starts otherwise.
+            // A lowercase word continues the sentence, as in "e.g. small".
             count += usize::from(rest.next().is_some_and(|next| !next.is_lowercase()));
         }
     }
     count
 }
 
-/// What the types alone cannot say in JSON Schema.
+/// Adds a rule to the JSON Schema that the Rust type cannot express: the status follows from errors and
+/// warnings.
 #[cfg(feature = "schema")]
 pub(super) fn schema_rules(schema: &mut schemars::Schema) {
     let some = serde_json::json!({"minItems": 1});

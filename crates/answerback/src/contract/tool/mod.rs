@@ -1,4 +1,4 @@
-//! The tool envelope `dotbot-mcp-response@1`: how every MCP tool answers.
+//! Defines the tool envelope `dotbot-mcp-response@1`, the form of every MCP tool's response.
 
 mod builder;
 mod catalogue;

@@ -7,7 +7,7 @@ use super::catalogue::UNSPECIFIED;
 use crate::contract::{Contract, Invalid, Profile};
 use crate::time::Timestamp;
 
-/// The schema id that every tool envelope carries.
+/// The schema id of every tool envelope.
 pub const SCHEMA_ID: &str = "dotbot-mcp-response@1";
 
 /// The marker of a tool envelope. It has one value, [`SCHEMA_ID`].
@@ -36,7 +36,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// The status that these numbers of errors and warnings give.
+    /// Returns the status for these numbers of errors and warnings.
     pub const fn of(errors: usize, warnings: usize) -> Self {
         match (errors, warnings) {
             (0, 0) => Self::Ok,
@@ -45,7 +45,7 @@ impl Status {
         }
     }
 
-    /// The word on the wire.
+    /// Returns the word used on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -101,7 +101,7 @@ pub struct EnvelopeResponse {
 }
 
 impl EnvelopeResponse {
-    /// An answer without errors, warnings, intent or actions.
+    /// Creates an envelope without errors, warnings, intent or actions.
     pub(super) fn new(tool: String, version: String, summary: String, audit: Audit) -> Self {
         Self {
             schema_id: SchemaId::V1,
@@ -120,12 +120,12 @@ impl EnvelopeResponse {
         }
     }
 
-    /// Reads an envelope that meets the lenient profile. Warnings that are bare strings are lifted
-    /// to objects with the code `UNSPECIFIED`.
+    /// Parses an envelope that meets the lenient profile. Warnings that are bare strings become objects with
+    /// the code `UNSPECIFIED`.
     ///
     /// # Errors
     ///
-    /// When the document does not meet the contract.
+    /// Returns [`Invalid`] if the document does not meet the contract.
     pub fn from_document(document: &Value) -> Result<Self, Invalid> {
         Invalid::unless_valid(Contract::Tool.check(document, Profile::Lenient))?;
         Self::deserialize_checked(document)
@@ -136,17 +136,17 @@ impl EnvelopeResponse {
             .map_err(|error: serde_json::Error| Invalid::unreadable(&error))
     }
 
-    /// How the operation went, computed from errors and warnings.
+    /// Returns the status, which is computed from the errors and warnings.
     pub const fn status(&self) -> Status {
         self.status
     }
 
-    /// The critical issues.
+    /// Returns the errors.
     pub fn errors(&self) -> &[ErrorObject] {
         &self.errors
     }
 
-    /// The issues that did not stop the operation.
+    /// Returns the warnings, which did not stop the operation.
     pub fn warnings(&self) -> &[ErrorObject] {
         &self.warnings
     }
@@ -163,15 +163,17 @@ impl EnvelopeResponse {
         self.settle();
     }
 
-    /// The envelope as a JSON document, keys in the contract's order.
+    /// Returns the envelope as a JSON document, with its keys in the order of the contract.
     pub fn to_document(&self) -> Value {
-        // Serialising plain data into a tree cannot fail.
+        // Serializing plain data into a tree cannot fail.
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// The text of [`to_document`](Self::to_document), without the tree between where it would be the same.
+    /// Returns the text of [`to_document`](Self::to_document). It skips the tree in between if the text stays
+    /// the same.
     pub fn to_text(&self) -> String {
-        // A member of somebody's own may have the name of one of the contract's, which a tree has once.
+        // An unknown member may have the name of a member of the contract. A tree holds such a name only
+        // once.
         if self.extra.is_empty()
             && self.audit.extra.is_empty()
             && let Ok(text) = serde_json::to_string(self)
@@ -223,12 +225,12 @@ pub struct ErrorObject {
 }
 
 impl ErrorObject {
-    /// An error or warning with a code of the catalogue.
+    /// Creates an error or a warning with a code of the [`super::Catalogue`].
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self { code: code.into(), message: message.into(), path: None, details: Map::new() }
     }
 
-    /// Sets the file it is about.
+    /// Sets the file that the error or warning is about.
     #[must_use]
     pub fn with_path(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
@@ -243,7 +245,7 @@ impl ErrorObject {
     }
 }
 
-/// An error or warning as others write it: an object, or a bare sentence.
+/// An error or warning as other programs write it: an object, or a bare sentence.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum ReportedText {
@@ -325,7 +327,7 @@ pub struct Intent {
 }
 
 impl Intent {
-    /// A suggestion without arguments.
+    /// Creates a suggestion without arguments.
     pub fn new(recommended_next: impl Into<String>, reason: impl Into<String>) -> Self {
         Self {
             recommended_next: recommended_next.into(),
@@ -365,7 +367,7 @@ pub struct Action {
 }
 
 impl Action {
-    /// A suggestion without arguments.
+    /// Creates a suggestion without arguments.
     pub fn suggestion(
         id: impl Into<String>,
         label: impl Into<String>,
@@ -403,10 +405,11 @@ pub enum McpHost {
 }
 
 impl McpHost {
-    /// All hosts that are detected.
+    /// All hosts that can be detected.
     pub const ALL: [Self; 3] = [Self::Warp, Self::ClaudeDesktop, Self::Ci];
 
-    /// Finds the host from the environment, which is handed in: `detect(|name| env::var_os(name).is_some())`.
+    /// Detects the host from environment variables. The caller passes in the lookup: `detect(|name|
+    /// env::var_os(name).is_some())`.
     ///
     /// ```
     /// use answerback::contract::tool::McpHost;
@@ -418,7 +421,7 @@ impl McpHost {
         Self::ALL.into_iter().find(|host| is_set(host.variable()))
     }
 
-    /// The word on the wire.
+    /// Returns the word used on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Warp => "warp",
@@ -427,7 +430,8 @@ impl McpHost {
         }
     }
 
-    /// The environment variable by which it is known; the first in [`McpHost::ALL`] wins.
+    /// Returns the environment variable that identifies the host. If several are set, the first host in
+    /// [`McpHost::ALL`] wins.
     const fn variable(self) -> &'static str {
         match self {
             Self::Warp => "WARP_SESSION",
@@ -443,13 +447,13 @@ impl fmt::Display for McpHost {
     }
 }
 
-/// Whether two names mean the same tool: `.`, `-` and `_` count as one separator.
+/// True if two names mean the same tool. The separators `.`, `-` and `_` count as the same.
 pub fn same_tool(one: &str, other: &str) -> bool {
     let plain = |name: &str| name.replace(['.', '-'], "_");
     plain(one) == plain(other)
 }
 
-/// `null` on input equals absent.
+/// Deserializes `null` like an absent member, as the default value.
 fn null_is_empty<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,

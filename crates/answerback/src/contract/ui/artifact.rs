@@ -36,7 +36,7 @@ pub enum ArtifactType {
 }
 
 impl ArtifactType {
-    /// All of them, in the document's order.
+    /// All types, in the order of the contract.
     pub const ALL: [Self; 9] = [
         Self::Table,
         Self::Chart,
@@ -49,7 +49,7 @@ impl ArtifactType {
         Self::SignalBatch,
     ];
 
-    /// The word on the wire.
+    /// Returns the word used on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Table => "table",
@@ -83,18 +83,18 @@ impl fmt::Display for ArtifactType {
 #[serde(try_from = "Wire")]
 #[non_exhaustive]
 pub struct Artifact {
-    /// What people see above it.
+    /// The title shown above the artifact.
     pub title: String,
-    /// What it holds, which also says of what type it is.
+    /// The content, which also determines the type.
     pub content: ArtifactContent,
-    /// Anything else about it.
+    /// Further data about the artifact.
     pub metadata: Map<String, Value>,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     pub extra: Map<String, Value>,
 }
 
 impl Artifact {
-    /// An artifact without metadata.
+    /// Creates an artifact without metadata.
     pub fn new(title: impl Into<String>, content: impl Into<ArtifactContent>) -> Self {
         Self {
             title: title.into(),
@@ -111,20 +111,20 @@ impl Artifact {
         self
     }
 
-    /// What kind of output it holds.
+    /// Returns the type of the artifact.
     pub const fn artifact_type(&self) -> ArtifactType {
         self.content.artifact_type()
     }
 }
 
-/// What an artifact holds.
+/// The content of an artifact.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 #[expect(clippy::exhaustive_enums, reason = "the contract defines exactly these nine")]
 pub enum ArtifactContent {
     /// Rows under columns.
     Table(TableArtifact),
-    /// Data to be drawn.
+    /// Data for a chart.
     Chart(ChartArtifact),
     /// Sections of text.
     Document(DocumentArtifact),
@@ -132,18 +132,18 @@ pub enum ArtifactContent {
     CodeBlock(CodeBlockArtifact),
     /// Events in time.
     Timeline(TimelineArtifact),
-    /// A file that lies elsewhere.
+    /// A file outside the envelope.
     FileReference(FileReferenceArtifact),
-    /// Any JSON.
+    /// Any JSON value.
     JsonData(Value),
-    /// A mission that waits for approval; its form is open.
+    /// A mission that waits for approval, in any form.
     MissionDraft(Value),
-    /// Several signals; their form is open.
+    /// Several signals, in any form.
     SignalBatch(Value),
 }
 
 impl ArtifactContent {
-    /// What kind of output this is.
+    /// Returns the type of this content.
     pub const fn artifact_type(&self) -> ArtifactType {
         match self {
             Self::Table(_) => ArtifactType::Table,
@@ -173,7 +173,7 @@ impl ArtifactContent {
     }
 }
 
-/// Typed content says of itself what it is; open content is named by its variant.
+/// Implements `From` for typed content. Free-form content must name its variant.
 macro_rules! typed_content {
     ($($content:ident => $variant:ident),+ $(,)?) => {$(
         impl From<$content> for ArtifactContent {
@@ -237,7 +237,7 @@ impl TryFrom<Wire> for Artifact {
     }
 }
 
-/// The schema of an artifact: the type decides which content is right.
+/// Describes an artifact. Its type decides which content is valid.
 #[cfg(feature = "schema")]
 impl schemars::JsonSchema for Artifact {
     fn schema_name() -> std::borrow::Cow<'static, str> {

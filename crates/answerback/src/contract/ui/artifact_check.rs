@@ -10,7 +10,7 @@ use crate::time::Timestamp;
 
 type Members = Map<String, Value>;
 
-/// Judges an artifact whose content may take `budget` bytes.
+/// Checks an artifact. Content of more than `budget` bytes is reported.
 pub(super) fn artifact(report: &mut Report, place: &Place<'_>, value: &Value, budget: usize) {
     let Some(members) = report.object(&rule::ARTIFACT_WRONG, place, value) else { return };
     let missing = &rule::ARTIFACT_MEMBER_MISSING;
@@ -75,7 +75,7 @@ impl<'d> ContentCheck<'_, 'd> {
         self.report.array(rule, &self.place.key(name), value)
     }
 
-    /// A count may be left out, but not be wrong.
+    /// Checks a count. It may be absent, but must not be wrong.
     fn count(&mut self, name: &str, right: usize) {
         if let Some(value) = self.members.get(name)
             && value.as_u64() != u64::try_from(right).ok()
@@ -156,7 +156,7 @@ impl<'d> ContentCheck<'_, 'd> {
     }
 
     fn code_block(&mut self) {
-        // Code is meant to be code, so nobody looks for tags in it.
+        // Code may contain markup, so it is not searched for it.
         let code = self.required("code", "a string").and_then(|value| {
             self.report.string(&rule::CODE_WRONG, &self.place.key("code"), value)
         });
@@ -188,7 +188,7 @@ impl<'d> ContentCheck<'_, 'd> {
         self.span("end_time", events.last());
     }
 
-    /// The start or end may be left out, but not be another time than that of its event.
+    /// Checks the start or end time. It may be absent, but must be the time of the first or last event.
     fn span(&mut self, name: &str, event: Option<&Value>) {
         let Some(value) = self.members.get(name) else { return };
         let right = event.and_then(|event| event.get("timestamp")?.as_str());
@@ -222,7 +222,7 @@ impl<'d> ContentCheck<'_, 'd> {
     }
 }
 
-/// Labels and datasets. A scatter chart's points carry their own places, so it may do without labels.
+/// Checks labels and datasets. A scatter chart may omit the labels, because its points have coordinates.
 fn chart_data(report: &mut Report, place: &Place<'_>, data: &Members, is_scatter: bool) {
     let shape = &rule::CHART_SHAPE_WRONG;
     let labels = if is_scatter && !data.contains_key("labels") {

@@ -9,7 +9,7 @@ use super::{Artifact, ArtifactContent, Policy, check};
 use crate::contract::Invalid;
 use crate::time::Timestamp;
 
-/// Builds an answer step by step. What it builds passes the strict check; counts are computed.
+/// Builds a UI envelope step by step. The result passes the strict check, and counts are computed.
 ///
 /// ```
 /// use answerback::Timestamp;
@@ -44,19 +44,19 @@ pub struct ResponseBuilder {
 }
 
 impl ResponseBuilder {
-    /// Starts an answer, a text unless said otherwise.
+    /// Starts an envelope of type `text`.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Says what the answer is.
+    /// Sets the type of the response.
     #[doc(alias = "type")]
     pub fn response_type(mut self, response_type: ResponseType) -> Self {
         self.response_type = response_type;
         self
     }
 
-    /// Gives the answer in words.
+    /// Sets the response in words.
     pub fn summary(mut self, summary: impl Into<String>) -> Self {
         self.summary = summary.into();
         self
@@ -78,7 +78,7 @@ impl ResponseBuilder {
         self.add_artifact(Artifact::new(title, TableArtifact::new(columns, rows)))
     }
 
-    /// Adds a chart; [`ChartArtifact::over`] makes one from labels and datasets.
+    /// Adds a chart. [`ChartArtifact::over`] starts one from its labels.
     pub fn add_chart(self, title: impl Into<String>, chart: ChartArtifact) -> Self {
         self.add_artifact(Artifact::new(title, chart))
     }
@@ -112,22 +112,22 @@ impl ResponseBuilder {
         self.add_artifact(Artifact::new(title, TimelineArtifact::new(events)))
     }
 
-    /// Adds a file that lies elsewhere, for output that is too large for the envelope.
+    /// Adds a reference to a file, for output that is too large for the envelope.
     pub fn add_file_reference(self, title: impl Into<String>, file: FileReferenceArtifact) -> Self {
         self.add_artifact(Artifact::new(title, file))
     }
 
-    /// Adds any JSON.
+    /// Adds any JSON value.
     pub fn add_json(self, title: impl Into<String>, data: impl Into<Value>) -> Self {
         self.add_artifact(Artifact::new(title, ArtifactContent::JsonData(data.into())))
     }
 
-    /// Adds the draft of a mission. A `&MissionReference` will do.
+    /// Adds the draft of a mission, such as a `&MissionReference`.
     pub fn add_mission_draft(self, title: impl Into<String>, draft: impl Into<Value>) -> Self {
         self.add_artifact(Artifact::new(title, ArtifactContent::MissionDraft(draft.into())))
     }
 
-    /// Adds several signals in a form of the caller's own.
+    /// Adds several signals in any form.
     pub fn add_signal_batch(self, title: impl Into<String>, batch: impl Into<Value>) -> Self {
         self.add_artifact(Artifact::new(title, ArtifactContent::SignalBatch(batch.into())))
     }
@@ -144,13 +144,13 @@ impl ResponseBuilder {
         self
     }
 
-    /// Names the stream on which the work can be watched.
+    /// Sets the id of the stream on which the work can be watched.
     pub fn live_stream(mut self, live_stream_id: impl Into<String>) -> Self {
         self.live_stream_id = Some(live_stream_id.into());
         self
     }
 
-    /// Suggests how to show the answer.
+    /// Suggests how to show the response.
     pub fn hints(mut self, hints: impl Into<Option<UiHints>>) -> Self {
         self.hints = hints.into();
         self
@@ -162,17 +162,18 @@ impl ResponseBuilder {
         self
     }
 
-    /// Judges the answer by a policy of the project's own, such as one with another budget.
+    /// Sets the policy that [`build`](Self::build) checks the envelope against, such as one with another
+    /// budget.
     pub fn judged_by(mut self, policy: impl Into<Policy>) -> Self {
         self.policy = policy.into();
         self
     }
 
-    /// Finishes the answer, dated `now`.
+    /// Finishes the envelope, dated `now`.
     ///
     /// # Errors
     ///
-    /// When it would not pass the check, with every reason.
+    /// Returns [`Invalid`] with every finding if the envelope does not pass the check, or is nested too deep.
     pub fn build(self, now: Timestamp) -> Result<ResponseEnvelope, Invalid> {
         let mut envelope = ResponseEnvelope::new(self.response_type, self.summary, now);
         envelope.artifacts = self.artifacts;
@@ -313,7 +314,7 @@ mod tests {
     }
 
     fn time() -> impl Strategy<Value = Timestamp> {
-        // The years 0 to 9999, which four digits can write.
+        // These are the years 0 to 9999, which four digits can write.
         (-62_167_219_200_000_000..253_402_207_200_000_000_i64).prop_map(Timestamp::from_unix_micros)
     }
 

@@ -7,21 +7,21 @@ use crate::finding::{Rule, ValidationError};
 use crate::json::Place;
 use crate::time::Timestamp;
 
-/// What a UI envelope is judged by.
+/// The settings for the check of a UI envelope.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Policy {
-    /// How strictly.
+    /// The strictness of the check.
     pub profile: Profile,
-    /// How many bytes of compact JSON an artifact's content may take before it should lie elsewhere.
+    /// The largest size of an artifact's content, in bytes of compact JSON. Larger content belongs in a file.
     pub content_budget: usize,
 }
 
 impl Policy {
-    /// 64 KiB: what one artifact may take unless a project says otherwise.
+    /// The default budget for an artifact's content: 64 KiB.
     pub const CONTENT_BUDGET: usize = 64 << 10;
 
-    /// Sets how many bytes an artifact's content may take.
+    /// Sets the largest size of an artifact's content, in bytes.
     #[must_use]
     pub fn with_content_budget(mut self, bytes: usize) -> Self {
         self.content_budget = bytes;
@@ -41,7 +41,7 @@ impl From<Profile> for Policy {
     }
 }
 
-/// The rules of the UI envelope, each with its code.
+/// Defines the rules of the UI envelope, each with its code.
 pub mod rule {
     crate::finding::codes::rules! {
         NOT_AN_OBJECT = "UI-001", Error,
@@ -226,7 +226,7 @@ pub mod rule {
 }
 pub use rule::RULES;
 
-/// Judges a UI envelope: every finding, none left out.
+/// Checks a UI envelope and returns every finding.
 ///
 /// ```
 /// use answerback::contract::{Profile, ui};
@@ -252,11 +252,11 @@ pub fn check(document: &Value, policy: impl Into<Policy>) -> Vec<ValidationError
     report.into_findings()
 }
 
-/// The assert-style check: passes what meets the strict profile.
+/// Checks a UI envelope against the strict profile, for use in assertions.
 ///
 /// # Errors
 ///
-/// When the document does not meet the contract, with every reason.
+/// Returns [`Invalid`] with every finding if the document does not meet the contract.
 #[doc(alias = "ResponseValidationError")]
 pub fn validate_response_envelope(document: &Value) -> Result<(), Invalid> {
     Invalid::unless_valid(check(document, Profile::Strict))
@@ -286,7 +286,7 @@ impl<'d> UiEnvelopeCheck<'_, 'd> {
         self.report.required(&rule::MEMBER_MISSING, &Place::Root, self.members, name, expected)
     }
 
-    /// What the answer is, what it says and when it was given.
+    /// Checks the type, the summary and the timestamp of the response.
     fn answer(&mut self) {
         if let Some(value) = self.required("response_type", "one of the seven types") {
             let place = Place::Root.key("response_type");
@@ -313,7 +313,7 @@ impl<'d> UiEnvelopeCheck<'_, 'd> {
         }
     }
 
-    /// The stream, the hints and the metadata.
+    /// Checks the stream, the hints and the metadata.
     fn surroundings(&mut self) {
         if let Some(id) = given(self.members, "live_stream_id") {
             self.report.text(&rule::STREAM_ID_WRONG, &Place::Root.key("live_stream_id"), id);
@@ -396,14 +396,14 @@ fn hints(report: &mut Report, place: &Place<'_>, members: &Members) {
     }
 }
 
-/// The metadata of the envelope or of an artifact.
+/// Checks the metadata of the envelope or of an artifact.
 pub(super) fn metadata(report: &mut Report, place: &Place<'_>, members: &Members) {
     if let Some(value) = members.get("metadata") {
         report.object(&rule::METADATA_WRONG, &place.key("metadata"), value);
     }
 }
 
-/// A required member that is text for people, if only an empty one.
+/// Checks a required string for people. It may be empty.
 pub(super) fn words(
     report: &mut Report,
     rule: &'static Rule,
@@ -419,7 +419,7 @@ pub(super) fn words(
     }
 }
 
-/// Warns of code in a text.
+/// Warns of markup or script code in a text.
 pub(super) fn plain(report: &mut Report, place: &Place<'_>, text: &str) {
     if let Some(code) = markup::find(text) {
         let found = report.add(&rule::MARKUP, place, format!("the text holds code: {code:?}"));
@@ -430,7 +430,7 @@ pub(super) fn plain(report: &mut Report, place: &Place<'_>, text: &str) {
 
 pub(super) const ISO_8601: &str = "an ISO 8601 date and time such as 2026-02-07T20:07:00Z";
 
-/// Demands a date and time; a naive one counts as UTC.
+/// Checks that the value is a date and time. Without a zone it counts as UTC.
 pub(super) fn timestamp(
     report: &mut Report,
     rule: &'static Rule,
@@ -442,7 +442,7 @@ pub(super) fn timestamp(
     }
 }
 
-/// A member that may be null.
+/// Returns an optional member. A `null` counts as absent.
 pub(super) fn given<'d>(members: &'d Members, name: &str) -> Option<&'d Value> {
     members.get(name).filter(|value| !value.is_null())
 }

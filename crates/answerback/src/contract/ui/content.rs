@@ -1,5 +1,5 @@
-//! What the artifacts hold. Counts and spans are computed whenever content is written; what a document
-//! said about them is dropped when it is read.
+//! Defines the content of artifacts. Counts and time spans are computed whenever content is written. The
+//! values that a parsed document has for them are dropped.
 
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub struct TableArtifact {
 }
 
 impl TableArtifact {
-    /// A table of these columns and rows.
+    /// Creates a table from its columns and rows.
     ///
     /// ```
     /// use answerback::contract::ui::TableArtifact;
@@ -41,12 +41,12 @@ impl TableArtifact {
         }
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn row_count(&self) -> usize {
         self.rows.len()
     }
 
-    /// How many columns there are.
+    /// Returns the number of columns.
     pub fn column_count(&self) -> usize {
         self.columns.len()
     }
@@ -70,12 +70,12 @@ impl ChartArtifact {
     /// The chart types that readers know.
     pub const TYPES: [&'static str; 4] = ["line", "bar", "pie", "scatter"];
 
-    /// A chart of this data.
+    /// Creates a chart from its data.
     pub fn new(chart_type: impl Into<String>, data: Map<String, Value>) -> Self {
         Self { chart_type: chart_type.into(), data, extra: Map::new() }
     }
 
-    /// A chart over labels, without a dataset yet.
+    /// Creates a chart with these labels and no dataset.
     pub fn over(
         chart_type: impl Into<String>,
         labels: impl IntoIterator<Item: Into<Value>>,
@@ -87,7 +87,7 @@ impl ChartArtifact {
         Self::new(chart_type, data)
     }
 
-    /// Adds a dataset: a name, and one value a label.
+    /// Adds a dataset: a name, and one value for each label.
     ///
     /// ```
     /// use answerback::contract::ui::ChartArtifact;
@@ -112,7 +112,7 @@ impl ChartArtifact {
         self
     }
 
-    /// How many values the datasets have in all.
+    /// Counts the values of all datasets.
     pub fn point_count(&self) -> usize {
         let datasets = self.data.get("datasets").and_then(Value::as_array);
         let values = |dataset: &Value| dataset.get("data").and_then(Value::as_array).map(Vec::len);
@@ -138,17 +138,17 @@ pub struct DocumentArtifact {
 }
 
 impl DocumentArtifact {
-    /// A document of these sections.
+    /// Creates a document from its sections.
     pub fn new(format: impl Into<String>, sections: impl IntoIterator<Item = Section>) -> Self {
         Self { format: format.into(), sections: sections.into_iter().collect(), extra: Map::new() }
     }
 
-    /// A document written in Markdown.
+    /// Creates a document in Markdown.
     pub fn markdown(sections: impl IntoIterator<Item = Section>) -> Self {
         Self::new("markdown", sections)
     }
 
-    /// How many sections there are.
+    /// Returns the number of sections.
     pub fn section_count(&self) -> usize {
         self.sections.len()
     }
@@ -165,7 +165,7 @@ pub struct Section {
 }
 
 impl Section {
-    /// A section of this heading and text.
+    /// Creates a section with a heading and a text.
     pub fn new(heading: impl Into<String>, content: impl Into<String>) -> Self {
         Self::default().with("heading", heading.into()).with("content", content.into())
     }
@@ -177,12 +177,12 @@ impl Section {
         self
     }
 
-    /// The heading, if there is one.
+    /// Returns the heading, if there is one.
     pub fn heading(&self) -> Option<&str> {
         self.members.get("heading")?.as_str()
     }
 
-    /// The text, if there is one.
+    /// Returns the text, if there is one.
     pub fn content(&self) -> Option<&str> {
         self.members.get("content")?.as_str()
     }
@@ -205,18 +205,18 @@ pub struct CodeBlockArtifact {
 }
 
 impl CodeBlockArtifact {
-    /// Code in a language.
+    /// Creates a block of code in this language.
     pub fn new(code: impl Into<String>, language: impl Into<String>) -> Self {
         Self { code: code.into(), language: language.into(), extra: Map::new() }
     }
 
-    /// How many lines the code has: one more than it has line breaks.
+    /// Returns the number of lines: one more than there are line breaks.
     pub fn line_count(&self) -> usize {
         line_count(&self.code)
     }
 }
 
-/// How many lines code has: one more than it has line breaks.
+/// Counts the lines of code: one more than there are line breaks.
 pub(super) fn line_count(code: &str) -> usize {
     code.bytes().filter(|byte| *byte == b'\n').count() + 1
 }
@@ -236,22 +236,22 @@ pub struct TimelineArtifact {
 }
 
 impl TimelineArtifact {
-    /// A timeline of these events.
+    /// Creates a timeline from its events.
     pub fn new(events: impl IntoIterator<Item = TimelineEvent>) -> Self {
         Self { events: events.into_iter().collect(), extra: Map::new() }
     }
 
-    /// How many events there are.
+    /// Returns the number of events.
     pub fn event_count(&self) -> usize {
         self.events.len()
     }
 
-    /// The time of the first event, as it is written there.
+    /// Returns the time of the first event, as it is written there.
     pub fn start_time(&self) -> Option<&str> {
         self.events.first()?.timestamp()
     }
 
-    /// The time of the last event, as it is written there.
+    /// Returns the time of the last event, as it is written there.
     pub fn end_time(&self) -> Option<&str> {
         self.events.last()?.timestamp()
     }
@@ -268,12 +268,12 @@ pub struct TimelineEvent {
 }
 
 impl TimelineEvent {
-    /// Something that happened at a time.
+    /// Creates an event at a time.
     pub fn new(timestamp: crate::Timestamp, event: impl Into<String>) -> Self {
         Self::default().with("timestamp", timestamp.to_offset_micros()).with("event", event.into())
     }
 
-    /// Says how it went, such as `success`.
+    /// Sets the status, such as `success`.
     #[must_use]
     pub fn with_status(self, status: impl Into<String>) -> Self {
         self.with("status", status.into())
@@ -286,17 +286,17 @@ impl TimelineEvent {
         self
     }
 
-    /// When it happened, as it is written.
+    /// Returns the time of the event as it is written, if there is one.
     pub fn timestamp(&self) -> Option<&str> {
         self.members.get("timestamp")?.as_str()
     }
 
-    /// What happened.
+    /// Returns the description of the event, if there is one.
     pub fn event(&self) -> Option<&str> {
         self.members.get("event")?.as_str()
     }
 
-    /// How it went.
+    /// Returns the status, if there is one.
     pub fn status(&self) -> Option<&str> {
         self.members.get("status")?.as_str()
     }
@@ -321,7 +321,7 @@ pub struct FileReferenceArtifact {
 }
 
 impl FileReferenceArtifact {
-    /// A file of unknown size.
+    /// Creates a reference to a file of unknown size.
     pub fn new(file_path: impl Into<String>, file_type: impl Into<String>) -> Self {
         Self {
             file_path: file_path.into(),
@@ -331,7 +331,7 @@ impl FileReferenceArtifact {
         }
     }
 
-    /// Says how large it is.
+    /// Sets the size of the file.
     #[must_use]
     pub fn with_size(mut self, bytes: u64) -> Self {
         self.size_bytes = Some(bytes);
@@ -339,8 +339,8 @@ impl FileReferenceArtifact {
     }
 }
 
-/// Writes the members that were given, then those computed from them, then what the contract does not
-/// know; reads them again without the computed ones.
+/// Implements serde for content with computed members. It writes the given members, then the computed ones,
+/// then the unknown ones. Parsing drops the computed ones.
 macro_rules! computed {
     ($content:ident { $($given:ident),+ } gives { $($computed:ident),+ }) => {
         impl Serialize for $content {
@@ -370,7 +370,7 @@ computed!(DocumentArtifact { format, sections } gives { section_count });
 computed!(CodeBlockArtifact { code, language } gives { line_count });
 computed!(TimelineArtifact { events } gives { event_count, start_time, end_time });
 
-/// The computed members in the JSON Schemas. A document may leave them out.
+/// Adds the computed members to the JSON Schemas. A document may omit them.
 #[cfg(feature = "schema")]
 mod schema {
     use schemars::Schema;

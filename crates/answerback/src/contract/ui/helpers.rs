@@ -1,4 +1,4 @@
-//! The answers that agents give most often, each in one call.
+//! Builds the most common responses of agents, each in one call.
 
 use serde_json::{Map, Value};
 
@@ -7,11 +7,11 @@ use super::{Artifact, ArtifactContent, ResponseBuilder};
 use crate::contract::Invalid;
 use crate::time::Timestamp;
 
-/// An answer of a type, in words alone.
+/// Builds a response of a type that has only a summary.
 ///
 /// # Errors
 ///
-/// When the summary is blank.
+/// Returns [`Invalid`] if the summary is blank.
 pub fn minimal_response(
     summary: impl Into<String>,
     response_type: ResponseType,
@@ -20,11 +20,11 @@ pub fn minimal_response(
     ResponseBuilder::new().response_type(response_type).summary(summary).build(now)
 }
 
-/// A message, with or without hints.
+/// Builds a text message, with or without hints.
 ///
 /// # Errors
 ///
-/// When the text is blank.
+/// Returns [`Invalid`] if the text is blank.
 pub fn text_response(
     text: impl Into<String>,
     ui_hints: impl Into<Option<UiHints>>,
@@ -33,11 +33,11 @@ pub fn text_response(
     ResponseBuilder::new().summary(text).hints(ui_hints).build(now)
 }
 
-/// A question back to the person, with the answers to choose from, if any, and what it is about.
+/// Builds a question to the person, with its context and optional answers to choose from.
 ///
 /// # Errors
 ///
-/// When the question is blank.
+/// Returns [`Invalid`] if the question is blank.
 ///
 /// ```
 /// use answerback::Timestamp;
@@ -73,11 +73,11 @@ pub fn clarification_response(
         .build(now)
 }
 
-/// A mission that waits for a person's approval.
+/// Builds the proposal of a mission that waits for a person's approval.
 ///
 /// # Errors
 ///
-/// When the summary or the mission's id is blank.
+/// Returns [`Invalid`] if the summary or the mission's id is blank.
 pub fn mission_proposal_response(
     mission: MissionReference,
     summary: impl Into<String>,
@@ -100,7 +100,8 @@ pub fn mission_proposal_response(
         .build(now)
 }
 
-/// An error, told to a person. It cannot fail: whoever reports an error has had enough of them.
+/// Builds an error message for a person. It is not checked and never fails, so that every error can be
+/// reported.
 pub fn error_response(
     error_message: impl Into<String>,
     error_details: Map<String, Value>,
@@ -132,7 +133,7 @@ mod tests {
         Timestamp::from_unix_millis(1_770_494_820_000)
     }
 
-    /// The members that a helper decides, one a line.
+    /// Returns the members that a helper sets, one on each line.
     fn told(envelope: &ResponseEnvelope) -> String {
         assert_eq!(check(&envelope.to_document(), Profile::Strict), []);
         let document = envelope.to_document();

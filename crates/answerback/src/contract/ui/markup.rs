@@ -1,15 +1,14 @@
 use std::ops::Range;
 
-/// Finds code of a user interface in a text: an HTML tag, an event handler or a link that runs a script.
-/// Answers with the part that gave it away.
+/// Finds user interface code in a text: an HTML tag, an event handler, or a link that runs a script. Returns
+/// the part of the text that matched.
 ///
-/// It is a warning light, not a defence: renderers must treat every text as plain text, whatever this says.
-/// So it knows the elements and handlers that matter and leaves `Vec<String>`, `a < b` and
-/// `<your name>` alone.
+/// This is a warning, not a defense: renderers must treat every text as plain text. It therefore knows only
+/// the important elements and handlers, and ignores `Vec<String>`, `a < b` and `<your name>`.
 pub(super) fn find(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
     let range = bytes.chunks(CHUNK).enumerate().find_map(|(number, chunk)| {
-        // Nearly every chunk has no mark, and a loop without an exit looks at many bytes at a time.
+        // Nearly every chunk has no mark. A loop without an exit checks many bytes at a time.
         if !chunk.iter().fold(false, |found, byte| found | is_mark(*byte)) {
             return None;
         }
@@ -26,12 +25,12 @@ pub(super) fn find(text: &str) -> Option<&str> {
 
 const CHUNK: usize = 64;
 
-/// Whether code could be found by this byte.
+/// True if the byte may belong to a tag, an event handler or a script link.
 fn is_mark(byte: u8) -> bool {
     matches!(byte, b'<' | b'=' | b':')
 }
 
-/// A tag that opens or closes at `at`, up to the end of its name.
+/// Returns the range of a tag that starts at `at`, up to the end of its name.
 fn tag(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let after = &bytes[at + 1..];
     if after.starts_with(b"!--") || starts_with(after, "!doctype") {
@@ -40,30 +39,31 @@ fn tag(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let slash = usize::from(after.first() == Some(&b'/'));
     let name = &after[slash..];
     let length = name.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
-    // A name that the text ends with is a tag that was cut off, and just as bad.
+    // A name at the end of the text is a truncated tag, which is just as bad.
     let ends = matches!(name.get(length), None | Some(b'>' | b'/' | b' ' | b'\t' | b'\n' | b'\r'));
     let known =
         ELEMENTS.iter().any(|element| name[..length].eq_ignore_ascii_case(element.as_bytes()));
     (ends && known).then_some(at..at + 1 + slash + length)
 }
 
-/// An event handler whose `=` stands at `at`.
+/// Returns the range of an event handler whose `=` is at `at`.
 fn handler(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let before = bytes[..at].trim_ascii_end();
     let length = before.iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count();
     let start = before.len() - length;
     let name = before[start..].get(2..).filter(|_| starts_with(&before[start..], "on"))?;
-    // An attribute follows a space, a quote or a slash; a word of code follows anything else.
+    // An attribute follows a space, a quote or a slash. After anything else, the name is part of another
+    // word.
     let stands_apart = start == 0
         || matches!(bytes[start - 1], b'"' | b'\'' | b'/' | b' ' | b'\t' | b'\n' | b'\r');
     let known = EVENTS.iter().any(|event| starts_with(name, event));
     (stands_apart && known).then_some(start..at + 1)
 }
 
-/// A link that runs a script, whose `:` stands at `at`.
+/// Returns the range of the scheme of a link that runs a script. Its `:` is at `at`.
 fn script_link(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let rest = &bytes[at + 1..];
-    // "JavaScript: 40 %" is a sentence; a link has no space there.
+    // "JavaScript: 40 %" is a sentence. A link has no space after its scheme.
     rest.first().filter(|byte| !byte.is_ascii_whitespace())?;
     let scheme = |name: &str| {
         let start = at.checked_sub(name.len())?;
@@ -80,7 +80,7 @@ fn starts_with(bytes: &[u8], prefix: &str) -> bool {
     bytes.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix.as_bytes()))
 }
 
-/// Elements that have no business in a text, those that act first.
+/// The HTML elements that do not belong in a text. The active ones come first.
 const ELEMENTS: &[&str] = &[
     "script",
     "iframe",
@@ -161,7 +161,7 @@ const ELEMENTS: &[&str] = &[
     "h6",
 ];
 
-/// How the names of event handlers go on after `on`.
+/// The names of event handlers without `on`. A longer name that starts with one of these matches too.
 const EVENTS: &[&str] = &[
     "abort",
     "animation",

@@ -1,8 +1,8 @@
-//! The UI envelope: how an agent hands its answer to whatever shows it to people.
+//! Defines the UI envelope, in which an agent passes its response to the program that shows it to people.
 //!
-//! The envelope is data and nothing else: [`ResponseBuilder`] and the helpers write it, [`check()`]
-//! judges it, [`PresentationRouter`] says how it is best shown and [`ArtifactRegistry`] keeps track of
-//! the artifacts that answers brought. Nothing here draws.
+//! The envelope is only data. [`ResponseBuilder`] and the helpers write it, and [`check()`] checks it.
+//! [`PresentationRouter`] selects the best way to show it. [`ArtifactRegistry`] tracks the artifacts of
+//! responses. This module renders nothing.
 
 mod artifact;
 mod artifact_check;

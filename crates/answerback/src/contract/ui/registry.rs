@@ -8,7 +8,7 @@ use super::{Artifact, ArtifactType};
 use crate::id::{UuidError, UuidV7};
 use crate::time::Timestamp;
 
-/// Names an artifact through all its versions: a UUID of version 7, so that ids sort by time.
+/// Identifies an artifact across all its versions. The id is a version 7 UUID, so ids sort by time.
 ///
 /// ```
 /// use answerback::Timestamp;
@@ -22,12 +22,12 @@ use crate::time::Timestamp;
 pub struct ArtifactId(UuidV7);
 
 impl ArtifactId {
-    /// The id made at this time of these random bytes.
+    /// Creates an id from the current time and random bytes.
     pub fn new(now: Timestamp, random: [u8; 10]) -> Self {
         Self(UuidV7::from_time(now, random))
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
@@ -37,7 +37,7 @@ impl TryFrom<String> for ArtifactId {
     type Error = UuidError;
 
     fn try_from(mut text: String) -> Result<Self, Self::Error> {
-        // One id in two letter cases would be two artifacts.
+        // The same id in two letter cases would otherwise be two artifacts.
         text.make_ascii_lowercase();
         UuidV7::try_from(text).map(Self)
     }
@@ -63,13 +63,13 @@ impl fmt::Display for ArtifactId {
     }
 }
 
-/// One version of an artifact.
+/// Identifies one version of an artifact.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
 pub struct ArtifactVersion {
-    /// Which artifact.
+    /// The id of the artifact.
     pub id: ArtifactId,
-    /// Which version, counted from 1.
+    /// The version number, starting at 1.
     pub version: NonZeroU32,
 }
 
@@ -79,23 +79,23 @@ impl fmt::Display for ArtifactVersion {
     }
 }
 
-/// Where a version of an artifact stands.
+/// The status of a version of an artifact.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(clippy::exhaustive_enums, reason = "the contract defines exactly these four")]
 pub enum ArtifactStatus {
-    /// It may still change hands.
+    /// The version may still change.
     Draft,
-    /// It can be relied upon.
+    /// The version can be relied on.
     Final,
-    /// It should not be used any more, and nothing takes its place. This is for good.
+    /// The version should not be used any more and has no replacement. This cannot be undone.
     Deprecated,
-    /// A newer version has taken its place. This is for good.
+    /// A newer version replaces this one. This cannot be undone.
     Superseded,
 }
 
 impl ArtifactStatus {
-    /// The word for it.
+    /// Returns the status as a lowercase word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Draft => "draft",
@@ -105,7 +105,7 @@ impl ArtifactStatus {
         }
     }
 
-    /// Whether it can still become something else.
+    /// True if the status can still change.
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Draft | Self::Final)
     }
@@ -117,34 +117,34 @@ impl fmt::Display for ArtifactStatus {
     }
 }
 
-/// Where a version of an artifact comes from.
+/// The origin of a version of an artifact.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Provenance {
-    /// Who made it: an agent or a tool.
+    /// The agent or tool that made the version.
     pub source: String,
-    /// When.
+    /// The time at which the version was made.
     pub created: Timestamp,
-    /// The answer that brought it, by its id.
+    /// The id of the response that contained the version.
     pub response_id: Option<String>,
-    /// The versions of artifacts it was made from.
+    /// The artifact versions from which this one was made.
     pub derived_from: Vec<ArtifactVersion>,
 }
 
 impl Provenance {
-    /// Made by `source`, from nothing that is registered.
+    /// Creates a provenance without a response and without parents.
     pub fn new(source: impl Into<String>, created: Timestamp) -> Self {
         Self { source: source.into(), created, response_id: None, derived_from: Vec::new() }
     }
 
-    /// Names the answer that brought it.
+    /// Sets the id of the response that contained the version.
     #[must_use]
     pub fn with_response(mut self, response_id: impl Into<String>) -> Self {
         self.response_id = Some(response_id.into());
         self
     }
 
-    /// Names a version of an artifact it was made from.
+    /// Adds an artifact version from which this one was made.
     #[must_use]
     pub fn with_parent(mut self, parent: ArtifactVersion) -> Self {
         self.derived_from.push(parent);
@@ -152,24 +152,24 @@ impl Provenance {
     }
 }
 
-/// A version of an artifact as the registry keeps it.
+/// A version of an artifact in the registry.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RegisteredArtifact {
-    /// Which version of which artifact.
+    /// The id of the artifact and the version number.
     pub key: ArtifactVersion,
-    /// Where it stands.
+    /// The status of the version.
     pub status: ArtifactStatus,
-    /// Where it comes from.
+    /// The origin of the version.
     pub provenance: Provenance,
     /// The artifact itself.
     pub artifact: Artifact,
 }
 
-/// Keeps track of artifacts: their versions, where each stands and where it comes from.
+/// Tracks artifacts with their versions, statuses and origins.
 ///
-/// It is a value in memory; whoever wants to keep it stores it. Of each artifact the versions count from 1
-/// without a gap, all but the newest are superseded, and what a version was made from was registered
+/// The registry is a value in memory, and the caller stores it if needed. The versions of an artifact count
+/// from 1 without a gap. All versions but the latest are superseded. The parents of a version are registered
 /// before it.
 ///
 /// ```
@@ -192,7 +192,7 @@ pub struct RegisteredArtifact {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ArtifactRegistry {
-    /// The versions of each artifact, oldest first; never empty.
+    /// The versions of each artifact, oldest first. A list is never empty.
     lines: BTreeMap<ArtifactId, Vec<RegisteredArtifact>>,
 }
 
@@ -201,7 +201,7 @@ impl ArtifactRegistry {
     ///
     /// # Errors
     ///
-    /// When the id is taken, or the artifact was made from one that is not registered.
+    /// Returns an error if the id is taken, or if a parent of the artifact is not registered.
     pub fn register(
         &mut self,
         id: ArtifactId,
@@ -218,13 +218,13 @@ impl ArtifactRegistry {
         Ok(line.push_mut(RegisteredArtifact { key, status, provenance, artifact }))
     }
 
-    /// Puts a new version in the place of the latest. It stands where that one stood: the successor of a
-    /// draft is a draft, the successor of a final artifact is final.
+    /// Adds a new version that replaces the latest one. It takes over the status of the latest version: draft
+    /// or final.
     ///
     /// # Errors
     ///
-    /// When the artifact is not known, is deprecated, has run out of version numbers, or the new version was
-    /// made from an artifact that is not registered.
+    /// Returns an error if the artifact is unknown, is deprecated, or has run out of version numbers. The
+    /// same applies if a parent of the new version is not registered.
     pub fn supersede(
         &mut self,
         id: &ArtifactId,
@@ -241,46 +241,46 @@ impl ArtifactRegistry {
         Ok(line.push_mut(RegisteredArtifact { key, status, provenance, artifact }))
     }
 
-    /// Makes the latest version final. Doing it twice changes nothing.
+    /// Makes the latest version final. A second call changes nothing.
     ///
     /// # Errors
     ///
-    /// When the artifact is not known or is deprecated.
+    /// Returns an error if the artifact is unknown or deprecated.
     pub fn finalise(&mut self, id: &ArtifactId) -> Result<&RegisteredArtifact, RegistryError> {
         self.settle(id, ArtifactStatus::Final)
     }
 
-    /// Says that the artifact should not be used any more. This cannot be taken back.
+    /// Deprecates the artifact, which cannot be undone.
     ///
     /// # Errors
     ///
-    /// When the artifact is not known or is deprecated already.
+    /// Returns an error if the artifact is unknown or already deprecated.
     pub fn deprecate(&mut self, id: &ArtifactId) -> Result<&RegisteredArtifact, RegistryError> {
         self.settle(id, ArtifactStatus::Deprecated)
     }
 
-    /// The latest version of an artifact, wherever it stands.
+    /// Returns the latest version of an artifact, whatever its status.
     pub fn latest(&self, id: &ArtifactId) -> Option<&RegisteredArtifact> {
         self.lines.get(id)?.last()
     }
 
-    /// A version of an artifact.
+    /// Returns one version of an artifact.
     pub fn version(&self, key: &ArtifactVersion) -> Option<&RegisteredArtifact> {
         let position = usize::try_from(key.version.get()).ok()?.checked_sub(1)?;
         self.lines.get(&key.id)?.get(position)
     }
 
-    /// All versions of an artifact, oldest first; none when it is not known.
+    /// Returns all versions of an artifact, oldest first. The list is empty if the artifact is unknown.
     pub fn history(&self, id: &ArtifactId) -> &[RegisteredArtifact] {
         self.lines.get(id).map_or(&[], Vec::as_slice)
     }
 
-    /// The latest version of every artifact, by id and so by age.
+    /// Iterates over the latest version of every artifact. The order is by id and therefore by age.
     pub fn iter(&self) -> impl Iterator<Item = &RegisteredArtifact> {
         self.lines.values().filter_map(|line| line.last())
     }
 
-    /// The youngest artifact of a type that can be used, in its latest version.
+    /// Returns the newest artifact of a type that is a draft or final, in its latest version.
     pub fn find_latest(&self, artifact_type: ArtifactType) -> Option<&RegisteredArtifact> {
         let mut usable = self.lines.values().rev().filter_map(|line| line.last());
         usable
@@ -306,7 +306,7 @@ impl ArtifactRegistry {
     }
 }
 
-/// The latest version of a line, if anything can still become of it.
+/// Returns the latest version of an artifact if its status can still change.
 fn open_latest<'r>(
     id: &ArtifactId,
     line: &'r mut [RegisteredArtifact],
@@ -319,28 +319,28 @@ fn open_latest<'r>(
     }
 }
 
-/// Why the registry did not do what it was asked to. It is as it was before.
+/// The reason why the registry rejected a change. The registry is then unchanged.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistryError {
-    /// The id stands for another artifact.
+    /// The id is already registered.
     #[error("artifact {0} is registered already; supersede it")]
     Taken(ArtifactId),
-    /// There is no such artifact.
+    /// The artifact is not registered.
     #[error("artifact {0} is not registered")]
     Unknown(ArtifactId),
-    /// Nothing can become of this version any more.
+    /// The status of this version cannot change any more.
     #[error("artifact {key} is {status}; register a new one")]
     Closed {
         /// The version.
         key: ArtifactVersion,
-        /// Where it stands.
+        /// The status of the version.
         status: ArtifactStatus,
     },
-    /// The provenance names a version that is not there.
+    /// The provenance names a version that is not registered.
     #[error("the provenance names artifact {0}, which is not registered")]
     UnknownParent(ArtifactVersion),
-    /// There are no version numbers left.
+    /// The artifact has no version numbers left.
     #[error("artifact {0} has no version numbers left; register a new one")]
     Exhausted(ArtifactId),
 }
@@ -432,7 +432,7 @@ mod tests {
                 if let Some(parent) = parent.and_then(|parent| registry.latest(&id(parent))) {
                     provenance = provenance.with_parent(parent.key.clone());
                 }
-                // Refusals are part of the game.
+                // The registry rejects some of these changes, which is part of the test.
                 let _ = match step {
                     0 => registry.register(id(number), code(), provenance).is_ok(),
                     1 => registry.supersede(&id(number), code(), provenance).is_ok(),

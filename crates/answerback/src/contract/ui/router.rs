@@ -3,11 +3,11 @@ use std::fmt;
 use super::types::{ResponseEnvelope, ResponseType};
 use super::{Artifact, ArtifactContent, ArtifactType};
 
-/// A way to show an answer.
+/// A way to show a response.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Presentation {
-    /// A line in the conversation. Everybody can show it.
+    /// A line in the conversation, which every client can show.
     ChatText,
     /// A box with the summary, the artifacts one under the other and the suggested actions.
     Card,
@@ -19,7 +19,7 @@ pub enum Presentation {
     Chart,
     /// A timeline.
     Timeline,
-    /// Work to be watched while it goes on.
+    /// A live view of work in progress.
     LiveStream,
 }
 
@@ -37,17 +37,17 @@ impl fmt::Display for Presentation {
     }
 }
 
-/// How an answer is best shown, and why.
+/// The best way to show a response, with the reason.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct PresentationRoute {
-    /// The way to show it.
+    /// The selected way to show the response.
     pub presentation: Presentation,
-    /// The artifact that is shown this way, by its position; `None` when it is the answer as a whole.
+    /// The position of the artifact that is shown this way. `None` if the whole response is shown.
     pub artifact: Option<usize>,
-    /// Why this way.
+    /// The reason for this way.
     pub reason: Reason,
-    /// What to do when this way fails after all: the next best that was possible.
+    /// The next best way that was possible, in case this one fails.
     pub fallback: Presentation,
     /// The better ways that were not possible, best first.
     pub passed_over: Vec<PassedOver>,
@@ -63,27 +63,27 @@ impl fmt::Display for PresentationRoute {
     }
 }
 
-/// Why a way to show an answer was chosen.
+/// The reason why a way to show a response was selected.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// There is a stream to watch.
+    /// The response has a stream to watch.
     IsLive,
-    /// The agent asks something.
+    /// The agent asks a question.
     AsksQuestion,
     /// A mission waits for approval.
     AwaitsApproval,
     /// The response type calls for this kind of artifact.
     TypeCallsFor(ResponseType),
-    /// It is what the only artifact is.
+    /// The response has only this artifact, and the way suits it.
     OnlyArtifact(ArtifactType),
-    /// There are artifacts, and a card can show them all.
+    /// The response has artifacts, and a card can show them all.
     HasArtifacts,
-    /// The hints ask for more than a line.
+    /// The hints ask for attention or room.
     HintsAsk,
     /// The summary is too long for a line.
     LongSummary,
-    /// There is only the summary.
+    /// The summary can always be shown.
     OnlySummary,
 }
 
@@ -103,33 +103,33 @@ impl fmt::Display for Reason {
     }
 }
 
-/// A way to show an answer that would have been better, and what stood in its way.
+/// A better way to show a response that was not possible, with the obstacle.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct PassedOver {
     /// The better way.
     pub presentation: Presentation,
-    /// What stood in its way.
+    /// The obstacle that prevented it.
     pub obstacle: Obstacle,
 }
 
-/// Why an answer cannot be shown in a way.
+/// An obstacle to showing a response in a certain way.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Obstacle {
-    /// Whoever shows the answer cannot do this.
+    /// The client does not support this way.
     NotSupported,
-    /// The answer names no stream.
+    /// The response names no stream.
     NoStream,
-    /// The answer has no artifact of this kind.
+    /// The response has no artifact of this kind.
     NoArtifact,
-    /// There is too much of it.
+    /// The artifact is too large.
     TooLarge {
-        /// What there is too much of, such as `rows`.
+        /// The unit that is counted, such as `rows`.
         unit: &'static str,
-        /// How many there are.
+        /// The number of units in the artifact.
         size: usize,
-        /// How many there may be.
+        /// The largest number of units allowed.
         limit: usize,
     },
 }
@@ -147,9 +147,9 @@ impl fmt::Display for Obstacle {
     }
 }
 
-/// Picks the way to show an answer from its type, artifacts, hints and size.
+/// Selects the way to show a response from its type, artifacts, hints and size.
 ///
-/// Chat text is always possible, so there always is a route.
+/// Chat text is always possible, so there is always a route.
 ///
 /// ```
 /// use answerback::Timestamp;
@@ -180,7 +180,7 @@ pub struct PresentationRouter {
 }
 
 impl PresentationRouter {
-    /// Rules a way out, for whoever cannot show it. Chat text cannot be ruled out.
+    /// Excludes a way that the client does not support. Chat text cannot be excluded.
     pub fn without(mut self, presentation: Presentation) -> Self {
         if presentation != Presentation::ChatText {
             self.unsupported.push(presentation);
@@ -188,31 +188,31 @@ impl PresentationRouter {
         self
     }
 
-    /// Sets the largest table.
+    /// Sets the largest number of rows and columns of a table.
     pub fn with_max_table(mut self, rows: usize, columns: usize) -> Self {
         (self.max_rows, self.max_columns) = (rows, columns);
         self
     }
 
-    /// Sets how many values a chart may have.
+    /// Sets the largest number of values in a chart.
     pub fn with_max_points(mut self, points: usize) -> Self {
         self.max_points = points;
         self
     }
 
-    /// Sets how many events a timeline may have.
+    /// Sets the largest number of events in a timeline.
     pub fn with_max_events(mut self, events: usize) -> Self {
         self.max_events = events;
         self
     }
 
-    /// Sets how many characters a line in the conversation should have at most.
+    /// Sets the largest number of characters of a line in the conversation.
     pub fn with_max_characters(mut self, characters: usize) -> Self {
         self.max_characters = characters;
         self
     }
 
-    /// Picks the way to show an answer.
+    /// Selects the way to show a response.
     pub fn route(&self, envelope: &ResponseEnvelope) -> PresentationRoute {
         let mut passed_over = Vec::new();
         let mut chosen: Option<Wish> = None;
@@ -222,7 +222,7 @@ impl PresentationRouter {
             match (&chosen, self.obstacle(envelope, &wish)) {
                 (None, Some(obstacle)) => {
                     let over = PassedOver { presentation, obstacle };
-                    // The type and the only artifact often wish for the same.
+                    // The response type and the only artifact often suggest the same way.
                     if !passed_over.contains(&over) {
                         passed_over.push(over);
                     }
@@ -246,12 +246,13 @@ impl PresentationRouter {
         }
     }
 
-    /// The ways to show an answer, best first, whether or not they are possible.
+    /// Returns the ways to show a response, best first. Some of them may not be possible.
     fn wishes(&self, envelope: &ResponseEnvelope) -> Vec<Wish> {
         let artifacts = &envelope.artifacts;
         let first = |kind| artifacts.iter().position(|artifact| artifact.artifact_type() == kind);
         let mut wishes = Vec::new();
-        // A stream beside results is their history; alone, or when the type says so, it is the answer.
+        // A stream next to artifacts is their history. Without artifacts, or in a live execution, it is the
+        // response.
         let streams = envelope.live_stream_id.is_some() && artifacts.is_empty();
         if envelope.response_type == ResponseType::LiveExecution || streams {
             wishes.push(Wish::whole(Presentation::LiveStream, Reason::IsLive));
@@ -309,7 +310,7 @@ impl PresentationRouter {
         let artifact = wish.artifact.and_then(|at| envelope.artifacts.get(at));
         match (artifact, wish.needs_artifact) {
             (None, true) => Some(Obstacle::NoArtifact),
-            // A full screen scrolls; there is no "too large" on it.
+            // A full screen can scroll, so nothing is too large for it.
             (Some(_), _) if layout(envelope) == Some("fullscreen") => None,
             (Some(artifact), _) => self.too_large(artifact),
             (None, false) => None,
@@ -330,7 +331,7 @@ impl PresentationRouter {
 }
 
 impl Default for PresentationRouter {
-    /// Everything can be shown, as much as a person reads without paging.
+    /// Supports every way, with limits on how much a person reads without paging.
     fn default() -> Self {
         Self {
             unsupported: Vec::new(),
@@ -343,11 +344,11 @@ impl Default for PresentationRouter {
     }
 }
 
-/// A way to show an answer that would suit it.
+/// A suitable way to show a response, which may not be possible.
 struct Wish {
     presentation: Presentation,
     artifact: Option<usize>,
-    /// Whether it makes no sense without that artifact.
+    /// True if the way makes no sense without the artifact.
     needs_artifact: bool,
     reason: Reason,
 }
@@ -358,7 +359,7 @@ impl Wish {
     }
 }
 
-/// The decision card of a mission that waits for approval.
+/// Returns the decision card of a mission that waits for approval.
 fn approval(envelope: &ResponseEnvelope) -> Option<Wish> {
     let draft = envelope.artifacts.iter().position(|artifact| {
         artifact.artifact_type() == ArtifactType::MissionDraft
@@ -373,7 +374,7 @@ fn approval(envelope: &ResponseEnvelope) -> Option<Wish> {
     })
 }
 
-/// How an artifact of this kind shows best when it is alone.
+/// Returns the best way to show a single artifact of this type.
 const fn natural(kind: ArtifactType) -> Presentation {
     match kind {
         ArtifactType::Table => Presentation::Table,
@@ -392,7 +393,7 @@ fn layout(envelope: &ResponseEnvelope) -> Option<&str> {
     envelope.ui_hints.as_ref()?.layout.as_deref()
 }
 
-/// Whether the hints want attention, actions or room, which a line in the conversation does not have.
+/// True if the hints ask for attention, actions or room. A line in the conversation has none of these.
 fn asks_for_more(envelope: &ResponseEnvelope) -> bool {
     envelope.ui_hints.as_ref().is_some_and(|hints| {
         hints.priority.as_deref() == Some("urgent")

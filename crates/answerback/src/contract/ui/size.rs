@@ -2,15 +2,15 @@ use std::fmt::{self, Write};
 
 use serde_json::{Number, Value};
 
-/// Whether a value takes more than `budget` bytes as compact JSON. Nothing is written to find out, and
-/// counting stops as soon as the budget is used up.
+/// True if a value takes more than `budget` bytes as compact JSON. The value is not serialized, and counting
+/// stops as soon as the budget is used up.
 pub(super) fn exceeds(value: &Value, budget: usize) -> bool {
     let is_small = at_worst(value, budget).is_some();
     !is_small && ByteBudget(budget).take(value).is_none()
 }
 
-/// What is left of a budget if every character had to be escaped: for a small value that settles it
-/// without a look into its texts.
+/// Returns the rest of a budget if every character had to be escaped. This settles small values without
+/// reading their texts.
 fn at_worst(value: &Value, left: usize) -> Option<usize> {
     let text = |text: &str, left: usize| left.checked_sub(text.len().saturating_mul(6) + 3);
     match value {
@@ -28,7 +28,7 @@ fn at_worst(value: &Value, left: usize) -> Option<usize> {
     }
 }
 
-/// The bytes that are left of a budget.
+/// The bytes left in a budget.
 struct ByteBudget(usize);
 
 impl ByteBudget {
@@ -55,7 +55,7 @@ impl ByteBudget {
 
     fn take_text(&mut self, text: &str) -> Option<()> {
         self.spend(text.len() + 2)?;
-        // Small sums in small chunks: so the compiler counts many bytes at a time.
+        // Small sums over small chunks let the compiler count many bytes at a time.
         let cost = |chunk: &[u8]| chunk.iter().fold(0_u8, |sum, byte| sum + escape_cost(*byte));
         text.as_bytes().chunks(48).try_for_each(|chunk| self.spend(usize::from(cost(chunk))))
     }
@@ -64,7 +64,7 @@ impl ByteBudget {
         if let Some(whole) = number.as_u64() {
             return self.spend(whole.checked_ilog10().map_or(1, |digits| digits as usize + 1));
         }
-        // Only how it is printed tells how long a decimal is.
+        // The length of a decimal is only known from its printed form.
         write!(self, "{number}").ok()
     }
 
@@ -80,7 +80,7 @@ impl Write for ByteBudget {
     }
 }
 
-/// How many bytes escaping adds to this one.
+/// Returns the number of bytes that escaping adds to this byte.
 fn escape_cost(byte: u8) -> u8 {
     let has_letter = matches!(byte, 0x08 | b'\t' | b'\n' | 0x0c | b'\r');
     let is_mark = byte == b'"' || byte == b'\\';

@@ -31,7 +31,7 @@ pub enum ResponseType {
 }
 
 impl ResponseType {
-    /// All of them, in the document's order.
+    /// All types, in the order of the contract.
     pub const ALL: [Self; 7] = [
         Self::Text,
         Self::Table,
@@ -42,7 +42,7 @@ impl ResponseType {
         Self::ClarificationRequest,
     ];
 
-    /// The word on the wire.
+    /// Returns the word used on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -102,7 +102,7 @@ pub struct ResponseEnvelope {
 }
 
 impl ResponseEnvelope {
-    /// An answer in words alone.
+    /// Creates an envelope that has only a summary.
     pub(super) fn new(response_type: ResponseType, summary: String, now: Timestamp) -> Self {
         Self {
             response_type,
@@ -118,11 +118,12 @@ impl ResponseEnvelope {
         }
     }
 
-    /// Reads an envelope that meets the lenient profile. Counts are computed, not believed.
+    /// Parses an envelope that meets the lenient profile. Counts are computed, so the document's own counts
+    /// are ignored.
     ///
     /// # Errors
     ///
-    /// When the document does not meet the contract.
+    /// Returns [`Invalid`] if the document does not meet the contract.
     ///
     /// ```
     /// use answerback::contract::ui::ResponseEnvelope;
@@ -140,13 +141,14 @@ impl ResponseEnvelope {
         Self::deserialize(document).map_err(|error| Invalid::unreadable(&error))
     }
 
-    /// The envelope as a JSON document: all nine keys in the contract's order, counts computed.
+    /// Returns the envelope as a JSON document. It has all nine keys in the order of the contract, and
+    /// computed counts.
     #[doc(alias = "to_dict")]
     pub fn to_document(&self) -> Value {
         document_of(self)
     }
 
-    /// The envelope as JSON text on one line.
+    /// Returns the envelope as JSON text on one line.
     pub fn to_json(&self) -> String {
         // Writing plain data with string keys into memory cannot fail.
         serde_json::to_string(self).unwrap_or_default()
@@ -173,7 +175,7 @@ pub struct MissionReference {
 }
 
 impl MissionReference {
-    /// A mission by its id, where it stands, what it does and what for.
+    /// Creates a reference from the mission's id, status, objective type and objective.
     pub fn new(
         mission_id: impl Into<String>,
         status: impl Into<String>,
@@ -190,7 +192,7 @@ impl MissionReference {
     }
 }
 
-/// The mission as the content of a mission draft.
+/// Converts the mission to the content of a mission draft.
 impl From<&MissionReference> for Value {
     fn from(mission: &MissionReference) -> Self {
         document_of(mission)
@@ -222,7 +224,7 @@ pub struct SignalReference {
 }
 
 impl SignalReference {
-    /// A signal without words for people.
+    /// Creates a signal without a summary.
     pub fn new(
         signal_type: impl Into<String>,
         signal_layer: impl Into<String>,
@@ -239,7 +241,7 @@ impl SignalReference {
         }
     }
 
-    /// Says for people what the signal says.
+    /// Adds a summary for people.
     #[must_use]
     pub fn with_summary(mut self, summary: impl Into<String>) -> Self {
         self.summary = Some(summary.into());
@@ -247,7 +249,7 @@ impl SignalReference {
     }
 }
 
-/// The signal as a part of a signal batch.
+/// Converts the signal to an entry of a signal batch.
 impl From<&SignalReference> for Value {
     fn from(signal: &SignalReference) -> Self {
         document_of(signal)
@@ -290,45 +292,45 @@ impl UiHints {
     pub const LAYOUTS: [&'static str; 4] = ["fullscreen", "split", "inline", "modal"];
     /// The priorities that readers know.
     pub const PRIORITIES: [&'static str; 3] = ["urgent", "normal", "low"];
-    /// The colour schemes that readers know.
+    /// The color schemes that readers know.
     pub const COLOR_SCHEMES: [&'static str; 4] = ["success", "warning", "error", "info"];
 
-    /// Asks for room.
+    /// Sets the layout, one of [`UiHints::LAYOUTS`].
     #[must_use]
     pub fn with_layout(mut self, layout: impl Into<String>) -> Self {
         self.layout = Some(layout.into());
         self
     }
 
-    /// Says how urgent it is.
+    /// Sets the priority, one of [`UiHints::PRIORITIES`].
     #[must_use]
     pub fn with_priority(mut self, priority: impl Into<String>) -> Self {
         self.priority = Some(priority.into());
         self
     }
 
-    /// Suggests what to do next, in place of what was suggested before.
+    /// Replaces the suggested actions.
     #[must_use]
     pub fn with_actions(mut self, actions: impl IntoIterator<Item: Into<String>>) -> Self {
         self.suggested_actions = actions.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets the mood.
+    /// Sets the color scheme, one of [`UiHints::COLOR_SCHEMES`].
     #[must_use]
     pub fn with_color_scheme(mut self, scheme: impl Into<String>) -> Self {
         self.color_scheme = Some(scheme.into());
         self
     }
 
-    /// Sets the symbol.
+    /// Sets the icon.
     #[must_use]
     pub fn with_icon(mut self, icon: impl Into<String>) -> Self {
         self.icon = Some(icon.into());
         self
     }
 
-    /// Says whether it can be collapsed.
+    /// Allows or forbids collapsing the response.
     #[must_use]
     pub fn with_expandable(mut self, expandable: bool) -> Self {
         self.expandable = expandable;
@@ -350,23 +352,23 @@ impl Default for UiHints {
     }
 }
 
-/// The forms of time that are read, as a pattern: `format: date-time` would refuse a naive one.
+/// The pattern of accepted times. `format: date-time` would reject a time without a zone.
 #[cfg(feature = "schema")]
 const TIME_PATTERN: &str =
     r"^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d([.,]\d{1,9})?([Zz]|[+-]\d\d(:?\d\d)?)?$";
 
 fn document_of(data: &impl Serialize) -> Value {
-    // Serialising plain data into a tree cannot fail.
+    // Serializing plain data into a tree cannot fail.
     serde_json::to_value(data).unwrap_or_default()
 }
 
-/// Times of this contract on the wire.
+/// Reads and writes the times of this contract.
 mod wire_time {
     use serde::{Deserialize, Deserializer, Serializer};
 
     use crate::time::Timestamp;
 
-    /// The time as the wire can hold it: without what is below a microsecond.
+    /// Returns the time in the precision of the wire format, rounded down to a microsecond.
     pub(super) fn held(time: Timestamp) -> Timestamp {
         let micros = time.nanos_since(Timestamp::from_unix_micros(0)).div_euclid(1_000);
         i64::try_from(micros).map_or(time, Timestamp::from_unix_micros)

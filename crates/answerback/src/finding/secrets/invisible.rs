@@ -1,18 +1,19 @@
-//! A text without the characters that nobody sees, which would split a secret into harmless pieces.
+//! Removes invisible characters from a text, because they would split a secret into harmless pieces.
 
 use std::ops::Range;
 
 use crate::finding::acts;
 
-/// A text whose invisible characters are taken out, and where each of the others was.
+/// A text without its invisible characters, with a map to the original places.
 pub(super) struct Visible {
     text: String,
-    /// The places of the visible text before which something was taken out, and how much in all up to there.
+    /// The places of the visible text before which characters were removed, each with the total number of bytes
+    /// removed so far.
     taken: Vec<(usize, usize)>,
 }
 
 impl Visible {
-    /// The text without its invisible characters, if it has any.
+    /// Removes the invisible characters of a text. Returns `None` if there are none.
     pub(super) fn of(text: &str) -> Option<Self> {
         if text.is_ascii() || !text.chars().any(is_invisible) {
             return None;
@@ -38,19 +39,19 @@ impl Visible {
         &self.text
     }
 
-    /// Where a range of the visible text stands in the original.
+    /// Maps a range of the visible text to the original text.
     pub(super) fn original(&self, range: Range<usize>) -> Range<usize> {
         let before = |place: usize| {
             let known = self.taken.partition_point(|(at, _)| *at <= place);
             known.checked_sub(1).map_or(0, |last| self.taken[last].1)
         };
-        // What was taken out after the last character belongs to what follows.
+        // Characters removed after the last character belong to the text that follows.
         let last = range.end.saturating_sub(1).max(range.start);
         range.start + before(range.start)..range.end + before(last)
     }
 }
 
-/// Whether a character is there without being seen and parts nothing: joiners, marks of direction, selectors, soft hyphens.
+/// True if a character is invisible and does not separate words: joiners, direction marks, selectors, soft hyphens.
 fn is_invisible(character: char) -> bool {
     !character.is_ascii()
         && acts(character)

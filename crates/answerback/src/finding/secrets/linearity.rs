@@ -1,6 +1,6 @@
-//! The cost of a search grows as the text does, whatever the text.
+//! Tests that the cost of a search grows linearly with the text, for any text.
 //!
-//! Steps are counted instead of time, so that a test says the same on every machine.
+//! They count steps instead of time, so that a test gives the same result on every machine.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -14,7 +14,8 @@ use crate::json::Limits;
 use crate::judge::{CallLine, Catalogue, judge};
 use crate::retry::RetryTracker;
 
-/// What a search knows: signs, brackets, escapes and beginnings of what it looks for.
+/// Returns pieces of text that the search handles specially: symbols, brackets, escapes and the beginnings of
+/// secrets.
 fn pieces() -> Vec<String> {
     let known = [
         "$",
@@ -159,13 +160,13 @@ fn pieces() -> Vec<String> {
     makes::prefixes().chain(known).map(str::to_owned).collect()
 }
 
-/// Whether four times as much of a unit costs at most five times as many steps.
+/// Checks that four times as many repetitions of a unit take at most five times as many steps.
 fn grows_linearly(unit: &str, search: impl Fn(&str)) -> Result<(), String> {
     const BYTES: usize = 2 << 10;
     let times = BYTES / unit.len().max(1) + 1;
     let (once, often) = (unit.repeat(times), unit.repeat(4 * times));
     let (small, large) = (steps_of(|| search(&once)), steps_of(|| search(&often)));
-    // What a text costs however short it is does not count.
+    // The constant cost of any text does not count.
     if large <= 5 * (small + 64) {
         Ok(())
     } else {
@@ -212,7 +213,7 @@ fn a_preview_and_a_pointer_cost_what_their_text_does() {
     }
 }
 
-/// What all searches on the way of one call cost, from its arguments to the line that answers it.
+/// Runs all searches for one call, from its arguments to its output line.
 fn answer(arguments: &serde_json::Value) {
     let leaf = json!({"type": "object", "properties": {"leaf": {"type": "integer"}}, "additionalProperties": false});
     let schema = json!({

@@ -1,14 +1,14 @@
-//! Looking ahead in a text without looking at the same bytes again and again.
+//! Looks ahead in a text without searching the same bytes again and again.
 
-/// The steps that a search may take: a budget that grows with the text, so that no text costs more than its length allows.
+/// The budget of steps for a search. It grows with the text, so the cost of any text is linear in its length.
 pub(super) struct Steps {
     taken: usize,
     limit: usize,
 }
 
-/// The budget for each byte of a text. Ordinary texts take less than four.
+/// The number of steps for each byte of a text. Ordinary texts take fewer than four.
 const FOR_EACH_BYTE: usize = 256;
-/// The budget that every text has on top.
+/// The number of additional steps for every text.
 const FOR_EACH_TEXT: usize = 1 << 14;
 
 impl Steps {
@@ -30,17 +30,18 @@ impl Steps {
     }
 }
 
-/// The next byte of a class in a text, remembered: every question about a place before it is answered without a look.
+/// Caches the position of the next byte of a class. A question about any earlier place in the cached range needs no
+/// search.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Next {
-    /// From here to `at` there is none. An empty range says nothing.
+    /// The start of the range up to `at` that has no byte of the class.
     from: usize,
     at: usize,
     is_known: bool,
 }
 
 impl Next {
-    /// The first place at or after `from` where the class begins, or the end of the text.
+    /// Returns the first place at or after `from` with a byte of the class, or the end of the text.
     pub(super) fn after(
         &mut self,
         bytes: &[u8],

@@ -1,31 +1,32 @@
-//! Keys and tokens of known makes: how each begins, and what follows.
+//! Recognizes keys and tokens of known vendors by their prefix and the text after it.
 
 use super::SecretKind;
 use super::randomness::is_random;
 
-/// What has to follow a prefix, besides a number of characters.
+/// The required text after a prefix, in addition to a minimum length.
 #[derive(Clone, Copy)]
 enum Body {
-    /// Anything at the start of a word or after a separator; elsewhere a digit or a capital letter.
+    /// Any text if the prefix is at the start of a word or after a separator. Elsewhere it needs a digit or a capital
+    /// letter.
     Any,
-    /// At the start of a word or after a separator, with a digit.
+    /// Text with a digit, with the prefix at the start of a word or after a separator.
     Digit,
-    /// At the start of a word or after a separator, with a digit or a capital letter.
+    /// Text with a digit or a capital letter, with the prefix at the start of a word or after a separator.
     Mixed,
-    /// At the start of a word or after a separator: as many hexadecimal digits as have to follow.
+    /// Hexadecimal digits over the minimum length, with the prefix at the start of a word or after a separator.
     Hex,
-    /// Capital letters and digits, as many as have to follow.
+    /// Capital letters and digits over the minimum length.
     Capitals,
     /// The parts of a JSON Web Token.
     WebToken,
-    /// An `sk-` key, whose prefix is also the end of words such as `risk-`.
+    /// The rest of an `sk-` key, whose prefix is also the end of words such as `risk-`.
     SkKey,
-    /// At the start of a word or after a separator, and random.
+    /// Random text, with the prefix at the start of a word or after a separator.
     Random,
 }
 
-/// How the keys and tokens of known makes begin, how many characters follow at least, and which. Of several that fit, the
-/// first decides the kind.
+/// The prefixes of known keys and tokens, each with the minimum number of characters after it and their kind. If
+/// several match, the first one in this list decides the kind.
 const MAKES: &[(&str, usize, Body, SecretKind)] = &[
     ("eyJ", 17, Body::WebToken, SecretKind::Token),
     ("sk-", 16, Body::SkKey, SecretKind::ApiKey),
@@ -147,12 +148,12 @@ const MAKES: &[(&str, usize, Body, SecretKind)] = &[
     ("AGE-SECRET-KEY-1", 30, Body::Any, SecretKind::PrivateKey),
 ];
 
-/// How many prefixes of one word are weighed by their randomness.
+/// The maximum number of prefixes in one word after which the randomness is computed.
 const MOST_WEIGHED: usize = 4;
 
-/// The kind of key of a known make that begins in this word.
+/// Returns the kind of the known key or token that starts in this word.
 ///
-/// Each prefix costs the same however long the word is, so that a word made of prefixes is searched in linear time.
+/// Each prefix costs the same for a word of any length, so that a word made of prefixes is searched in linear time.
 pub(super) fn kind_of_make(word: &str) -> Option<SecretKind> {
     let bytes = word.as_bytes();
     if is_mailchimp_key(word) || is_airtable_token(word) {
@@ -184,7 +185,7 @@ pub(super) fn kind_of_make(word: &str) -> Option<SecretKind> {
             };
             let fits = if rest.needs_weighing(body) {
                 weighed += 1;
-                // What goes on like this is nothing that somebody writes.
+                // No ordinary word has so many of these prefixes.
                 weighed > MOST_WEIGHED || rest.is_weighed(body)
             } else {
                 rest.fits(body, follow)
@@ -197,12 +198,12 @@ pub(super) fn kind_of_make(word: &str) -> Option<SecretKind> {
     first.map(|make| MAKES[make].3)
 }
 
-/// The kind of key that a word begins like, of which the rest may have been cut off.
+/// Returns the kind of the key whose beginning this word may be, if the rest was truncated.
 pub(super) fn kind_of_beginning(word: &str) -> Option<SecretKind> {
     let begins = |(prefix, _, body, _): &&(&str, usize, Body, SecretKind)| {
         word.strip_prefix(prefix).is_some_and(|rest| match body {
             Body::Hex => !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_hexdigit()),
-            // So few letters begin ordinary words, too.
+            // Ordinary words can begin with so few letters, too.
             _ if prefix.bytes().all(|byte| byte.is_ascii_alphanumeric()) && prefix.len() < 4 => {
                 matches!(body, Body::WebToken) && !rest.is_empty()
             }
@@ -212,7 +213,7 @@ pub(super) fn kind_of_beginning(word: &str) -> Option<SecretKind> {
     MAKES.iter().find(begins).map(|make| make.3)
 }
 
-/// What follows a prefix.
+/// The text after a prefix.
 struct Rest<'w> {
     text: &'w str,
     at_edge: bool,
@@ -230,7 +231,7 @@ impl Rest<'_> {
     }
 
     fn is_weighed(&self, body: Body) -> bool {
-        /// The longest text that is looked through for a long part.
+        /// The maximum length of the text that is searched for a long part.
         const LONGEST: usize = 256;
         let long_part = |part: &str| {
             part.len() >= 16
@@ -238,7 +239,7 @@ impl Rest<'_> {
         };
         let text = &self.text[..self.text.len().min(LONGEST)];
         match body {
-            // `risk-assessment-2024`: a word may end in these letters.
+            // A word may end in the letters of the prefix: `risk-assessment-2024`.
             Body::SkKey => {
                 (self.has_digit || self.has_capital)
                     && (self.at_edge && text.split('-').any(long_part) || is_random(self.text))
@@ -267,7 +268,7 @@ impl Rest<'_> {
     }
 }
 
-/// `0123456789abcdef0123456789abcdef-us12`, the key and the data center.
+/// True for a key with its data center: `0123456789abcdef0123456789abcdef-us12`.
 fn is_mailchimp_key(word: &str) -> bool {
     word.len() <= 40
         && word.split_once("-us").is_some_and(|(key, center)| {
@@ -278,7 +279,7 @@ fn is_mailchimp_key(word: &str) -> bool {
         })
 }
 
-/// `pat`, an id of 14 characters, and a secret of 64 hexadecimal digits.
+/// True for `pat`, an id of 14 characters, and a secret of 64 hexadecimal digits.
 fn is_airtable_token(word: &str) -> bool {
     word.len() == 82
         && word.starts_with("pat")
@@ -287,8 +288,8 @@ fn is_airtable_token(word: &str) -> bool {
             .is_some_and(|secret| secret.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// The makes that have a byte in the first and in the second place of their prefix, one bit a make. At most places of a
-/// word no make begins, which two look-ups say.
+/// The known keys with a given byte as the first and second byte of their prefix, one bit for each. At most places in
+/// a word, two lookups show that no known key begins there.
 const BEGINNINGS: [[u128; 256]; 2] = {
     assert!(MAKES.len() <= 128);
     let mut makes = [[0; 256]; 2];
@@ -302,7 +303,7 @@ const BEGINNINGS: [[u128; 256]; 2] = {
     makes
 };
 
-/// The prefixes, for tests that build hostile inputs of them.
+/// Iterates over the prefixes, for tests that build hostile inputs.
 #[cfg(test)]
 pub(super) fn prefixes() -> impl Iterator<Item = &'static str> {
     MAKES.iter().map(|make| make.0)

@@ -1,8 +1,9 @@
-//! What must never leave: passwords, keys and tokens, found by the member's name and by their shape.
+//! Finds secrets that must never be written out: passwords, keys and tokens, by the name of the member and by their
+//! shape.
 //!
-//! [`redact`] marks the secret parts of a text and leaves the rest as it is; [`redact_value`] does it
-//! to a whole document, where member names tell too. Hosts, versions, UUIDs, git hashes, hex digests
-//! and ordinary words are not secrets: a mark where none is needed hides what a model has to mend.
+//! [`redact`] replaces the secret parts of a text with marks. [`redact_value`] does so for a whole document, where
+//! member names also count. Hosts, versions, UUIDs, git hashes, hex digests and ordinary words are not secrets: an
+//! unneeded mark hides a value that a model has to fix.
 
 mod invisible;
 mod lookahead;
@@ -30,17 +31,17 @@ pub(crate) use scan::find_cut;
 pub use scan::steps_to_search;
 pub use walk::{holds_secret, text_holds_secret};
 
-/// What a secret is, as far as it can be told.
+/// The kind of a secret.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum SecretKind {
-    /// A key of an API.
+    /// An API key.
     ApiKey,
     /// The value of an `Authorization` header.
     Authorization,
     /// A cookie.
     Cookie,
-    /// Several of the others together.
+    /// Several kinds together, such as a user with a password.
     Credentials,
     /// A hashed password, which can be attacked offline.
     PasswordHash,
@@ -52,14 +53,14 @@ pub enum SecretKind {
     PrivateKey,
     /// A shared secret.
     Secret,
-    /// A bearer token of any make.
+    /// A bearer token of any vendor.
     Token,
-    /// What was not searched, because the search had used up its budget of steps.
+    /// The rest of a text that was not searched, because the search used up its budget of steps.
     Unsearched,
 }
 
 impl SecretKind {
-    /// What stands where the secret stood, such as `[redacted: API key]`.
+    /// Returns the text that replaces the secret, such as `[redacted: API key]`.
     pub const fn mark(self) -> &'static str {
         match self {
             Self::ApiKey => "[redacted: API key]",
@@ -81,13 +82,13 @@ impl SecretKind {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Secret {
-    /// Where it stands, in bytes.
+    /// The byte range of the secret.
     pub range: Range<usize>,
-    /// What it is.
+    /// The kind of the secret.
     pub kind: SecretKind,
 }
 
-/// The text with its secret parts marked.
+/// Replaces the secret parts of a text with marks.
 ///
 /// ```
 /// use answerback::finding::secrets::redact;
@@ -102,7 +103,7 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     marked(text, find(text))
 }
 
-/// [`redact`] for a text that may end in the middle of a secret.
+/// Works like [`redact`] for a text that may end in the middle of a secret.
 pub(crate) fn redact_cut(text: &str) -> Cow<'_, str> {
     marked(text, find_cut(text))
 }
@@ -122,11 +123,11 @@ fn marked(text: &str, secrets: Vec<Secret>) -> Cow<'_, str> {
     Cow::Owned(redacted)
 }
 
-/// Where marks stand in a text, in bytes: those of [`SecretKind::mark`], and `[redacted]`, which stands for what a
-/// schema calls secret.
+/// Iterates over the byte ranges of the marks in a text: those of [`SecretKind::mark`], and `[redacted]`, which
+/// replaces values that a schema marks as secret.
 pub fn marks(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     const BEGINNING: &str = "[redacted";
-    /// Longer than what stands in any mark.
+    /// More than the length of any mark.
     const LONGEST: usize = 32;
     text.match_indices(BEGINNING).filter_map(|(start, _)| {
         let rest = &text.as_bytes()[start + BEGINNING.len()..];
@@ -139,8 +140,8 @@ pub fn marks(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-/// The text of a JSON Pointer with its secret parts marked, token by token, so that what escaping did to a
-/// secret does not hide it. It stays a pointer.
+/// Replaces the secret parts of a JSON Pointer with marks. It searches each unescaped token, because escaping could
+/// hide a secret. The result is still a pointer.
 pub fn redact_pointer(pointer: &str) -> Cow<'_, str> {
     if scan::are_short_words(pointer.split('/')) {
         return Cow::Borrowed(pointer);
@@ -151,7 +152,7 @@ pub fn redact_pointer(pointer: &str) -> Cow<'_, str> {
         match (redact(&unescape(token)), &mut redacted) {
             (Cow::Borrowed(_), None) => {}
             (Cow::Borrowed(_), Some(redacted)) => redacted.extend(["/", token]),
-            // What does not begin with `/` is no pointer, and hidden all the same.
+            // A text that does not begin with `/` is not a pointer, but its secrets are redacted, too.
             (Cow::Owned(marked), redacted) if start == 0 => *redacted = Some(marked),
             (Cow::Owned(marked), redacted) => {
                 let above = || pointer[..start - 1].to_owned();
@@ -163,19 +164,19 @@ pub fn redact_pointer(pointer: &str) -> Cow<'_, str> {
     redacted.map_or(Cow::Borrowed(pointer), Cow::Owned)
 }
 
-/// The document with every secret marked: in strings, in member names, and whole where a name says that its value is one:
-/// the member's own, that of a label next to it as in `{"name": "DB_PASSWORD", "value": …}`, or an option before it as in
-/// `["--password", …]`.
+/// Replaces every secret in a document with a mark: in strings, in member names, and as whole values if a name
+/// announces a secret. The name can be that of the member, a label next to it as in `{"name": "DB_PASSWORD", "value":
+/// …}`, or an option before it as in `["--password", …]`.
 pub fn redact_value(value: &Value) -> Value {
     redact_below(None, value)
 }
 
-/// A member's value with every secret marked, its name considered.
+/// Replaces every secret in a member's value with a mark. The member's name counts.
 pub fn redact_member(name: &str, value: &Value) -> Value {
     redact_among(Siblings::default(), name, value)
 }
 
-/// A value in a member of this name, or in a list in it.
+/// Redacts a value of the member with this name, or of a list in it.
 fn redact_below(name: Option<&str>, value: &Value) -> Value {
     match value {
         Value::String(text) => match name {
@@ -217,7 +218,7 @@ fn redact_text(siblings: Siblings, name: &str, text: &str) -> Value {
     Value::String(marked(text, siblings.find(name, text)).into_owned())
 }
 
-/// Whether a value below a telling name is worth hiding; `null`, `true` and what is empty give nothing away.
+/// True if a value with the name of a secret must be redacted. `null`, booleans and empty values reveal nothing.
 pub(crate) fn can_hold_a_secret(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) => false,

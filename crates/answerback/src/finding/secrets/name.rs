@@ -1,17 +1,17 @@
 use super::SecretKind;
 
-/// What a label in a text hints at.
+/// The information that a name gives about its value.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Hint {
-    /// A secret.
+    /// The value is a secret.
     Secret(SecretKind),
-    /// A secret, if it looks like a key.
+    /// The value is a secret if it looks like a key.
     Weak(SecretKind),
-    /// Nothing.
+    /// The name gives no information.
     None,
 }
 
-/// What a label in a text hints at.
+/// The information that a name gives about its value.
 pub(super) fn hint_of_name(name: &str) -> Hint {
     match kind_of_name(name) {
         Some(kind) => Hint::Secret(kind),
@@ -19,7 +19,7 @@ pub(super) fn hint_of_name(name: &str) -> Hint {
     }
 }
 
-/// Names that are given to secrets and to much else.
+/// Returns the kind of secret for vague names, which also have many other uses.
 pub(super) fn kind_of_weak_name(name: &str) -> Option<SecretKind> {
     let mut lower = [0; 10];
     let lower = lower.get_mut(..name.len())?;
@@ -37,7 +37,7 @@ pub(super) fn kind_of_weak_name(name: &str) -> Option<SecretKind> {
     })
 }
 
-/// Last words of names whose values are public, however random they look.
+/// The last words of names whose values are public, even if they look random.
 const PUBLIC_WORDS: &[&str] = &[
     "id",
     "ids",
@@ -96,11 +96,11 @@ const PUBLIC_WORDS: &[&str] = &[
     "permalink",
 ];
 
-/// Names in the query of a URL whose values are public.
+/// Names of URL query parameters whose values are public.
 const PUBLIC_PARAMETERS: &[&str] =
     &["v", "list", "t", "ei", "ved", "ref", "si", "cursor", "page", "next", "after", "before"];
 
-/// Words in front of `key` that make it the name of something public.
+/// Words before `key` that make it the name of something public.
 const PUBLIC_KEYS: &[&str] = &[
     "public",
     "pub",
@@ -125,7 +125,7 @@ const PUBLIC_KEYS: &[&str] = &[
     "host",
 ];
 
-/// Whether a name says that its value is an id, a digest, an address or a public key.
+/// True if a name announces an id, a digest, an address or a public key.
 pub(super) fn is_public_name(name: &str) -> bool {
     const LONGEST: usize = 64;
     if name.len() > LONGEST {
@@ -143,21 +143,21 @@ pub(super) fn is_public_name(name: &str) -> bool {
             || name.starts_with("x5")
             || name.len() >= 3 && name.is_char_boundary(name.len() - 3) && name[name.len() - 3..].eq_ignore_ascii_case("md5")
             || last == "key" && PUBLIC_KEYS.contains(&before.as_str())
-            // `next_page_token` says where a list goes on.
+            // A name such as `next_page_token` marks a position in a list.
             || last == "token" && count > 1)
 }
 
-/// Whether the value of a parameter of this name is public, in the query of a URL.
+/// True if the value of a URL query parameter with this name is public.
 pub(super) fn is_public_parameter(name: &str) -> bool {
     PUBLIC_PARAMETERS.contains(&name) || is_public_name(name)
 }
 
-/// Whether a word may end the name of a secret, of which the words in front of it are a part: `API key`.
+/// True if a word can end the name of a secret that includes the words before it: `API key`.
 pub(super) fn ends_a_phrase(name: &str) -> bool {
     name.len() == 3 && name.eq_ignore_ascii_case("key")
 }
 
-/// Whether a word ends as telling words do, so that what follows may be its secret.
+/// True if a word ends like the name of a secret, so that a secret may follow.
 pub(super) fn ends_like_a_label(word: &[u8]) -> bool {
     let [.., first, second, third] = word else { return false };
     let [one, two, three] = &ENDING_LETTERS;
@@ -165,7 +165,8 @@ pub(super) fn ends_like_a_label(word: &[u8]) -> bool {
         && ends_like_a_word(word)
 }
 
-/// Many words end in three letters of a telling word. Its fourth one leaves few.
+/// True if the fourth letter from the end also matches. Many ordinary words share three letters with the name of a
+/// secret; few share four.
 fn ends_like_a_word(word: &[u8]) -> bool {
     const FOURTH: &[(&[u8; 3], &[u8])] = &[
         (b"ion", b"t"),
@@ -191,11 +192,11 @@ fn ends_like_a_word(word: &[u8]) -> bool {
     }
 }
 
-/// What a member of this name holds, when its name says that it is a secret.
+/// Returns the kind of secret that a member holds by its name, if the name announces one.
 ///
-/// Names are read word by word, whatever their case and separators: `apiKey`, `API-KEY` and `api_key`
-/// are one. `max_tokens`, `token_type`, `password_policy` and `page_token` are not secrets, nor are
-/// members named hash, digest, signature or receipt.
+/// Names are read word by word, ignoring case and separators: `apiKey`, `API-KEY` and `api_key` are equal.
+/// `max_tokens`, `token_type`, `password_policy` and `page_token` are not secrets, nor are members named hash,
+/// digest, signature or receipt.
 ///
 /// ```
 /// use answerback::finding::secrets::{SecretKind, kind_of_name};
@@ -204,7 +205,7 @@ fn ends_like_a_word(word: &[u8]) -> bool {
 /// assert_eq!(kind_of_name("max_tokens"), None);
 /// ```
 pub fn kind_of_name(name: &str) -> Option<SecretKind> {
-    // Longer names, and names with as many spaces, are sentences.
+    // Longer names, and names with more spaces, are sentences.
     const LONGEST: usize = 128;
     const SPACES: usize = 2;
     if name.len() > LONGEST
@@ -229,12 +230,12 @@ pub fn kind_of_name(name: &str) -> Option<SecretKind> {
         let before = index.checked_sub(1).map_or("", |before| words[before].as_str());
         kind_of_word(word.as_str(), before, index + 1 == words.len())
     });
-    // What follows the noun turns the secret into something about it, and what is public is none.
+    // The last word may turn the name into one *about* a secret, and public values are not secret.
     let is_public = || words.iter().any(|word| matches!(word.as_str(), "public" | "publishable"));
     kind.filter(|_| !ABOUT.contains(&last.as_str()) && !is_public())
 }
 
-/// Last words that make a name speak *about* a secret.
+/// The last words of names that are *about* a secret.
 const ABOUT: &[&str] = &[
     "hash",
     "digest",
@@ -294,17 +295,17 @@ const ABOUT: &[&str] = &[
     "supply",
 ];
 
-/// What tokens are of, when a name is written without a seam.
+/// Words before `token` in names without a separator.
 const GLUED_TOKENS: &[&str] =
     &["access", "api", "auth", "bearer", "csrf", "id", "refresh", "session", "user", "xsrf"];
 
-/// The last three letters of every word that [`kind_of_word`] knows.
+/// The last three letters of every word that [`kind_of_word`] recognizes.
 const ENDINGS: &[&str] = &[
     "ase", "ode", "pwd", "swd", "ord", "ass", "ets", "ret", "ial", "als", "eds", "ion", "rer",
     "key", "ken", "jwt", "psk", "pat", "kie", "ies", "pin", "otp", "cvv", "cvc", "mfa",
 ];
 
-/// The endings that have a letter in their first, second and third place, one bit an ending.
+/// The endings with a given letter in their first, second and third place, one bit for each ending.
 const ENDING_LETTERS: [[u32; 256]; 3] = {
     assert!(ENDINGS.len() <= 32);
     let mut letters = [[0; 256]; 3];
@@ -322,7 +323,7 @@ const ENDING_LETTERS: [[u32; 256]; 3] = {
     letters
 };
 
-/// Whether a name has the end of a telling word anywhere. Most have not, and need not be read word by word.
+/// True if a name contains the ending of a word for a secret. Most names do not, and need not be split into words.
 fn may_tell(name: &str) -> bool {
     name.as_bytes().windows(3).any(|three| {
         let [first, second, third] = &ENDING_LETTERS;
@@ -331,7 +332,7 @@ fn may_tell(name: &str) -> bool {
     })
 }
 
-/// What one word of a name says; `before` is the word in front of it.
+/// Returns the kind of secret that one word of a name announces. `before` is the previous word.
 fn kind_of_word(word: &str, before: &str, is_last: bool) -> Option<SecretKind> {
     Some(match word {
         "passphrase" | "passcode" | "pwd" | "pswd" | "psk" => SecretKind::Password,
@@ -441,7 +442,7 @@ fn kind_of_word(word: &str, before: &str, is_last: bool) -> Option<SecretKind> {
     })
 }
 
-/// A lower-case word of a name; what is longer than any word we know is cut.
+/// A lowercase word of a name. A word longer than all known words is truncated.
 #[derive(Clone, Copy, Default)]
 struct NameWord {
     bytes: [u8; 16],
@@ -461,7 +462,7 @@ impl NameWord {
     }
 }
 
-/// The words of a name: runs of ASCII letters, a capital after a small letter starting a new one.
+/// Splits a name into words: runs of ASCII letters, where a capital after a lowercase letter starts a new word.
 struct SplitName<'n>(&'n str);
 
 impl Iterator for SplitName<'_> {
@@ -474,7 +475,7 @@ impl Iterator for SplitName<'_> {
         let mut at = start;
         while at < bytes.len() && bytes[at].is_ascii_alphabetic() {
             let after_small = at > start && bytes[at - 1].is_ascii_lowercase();
-            // `APIKey`: the last capital of a run belongs to the word that follows.
+            // In `APIKey`, the last capital of a run belongs to the next word.
             let before_small = at > start && bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase);
             if bytes[at].is_ascii_uppercase() && (after_small || before_small) {
                 break;
@@ -491,7 +492,8 @@ impl Iterator for SplitName<'_> {
 mod tests {
     use super::*;
 
-    /// Every word that tells something has an ending that is looked for. The words are those of the rules.
+    /// Checks that every word recognized by the rules also has one of the known endings. The words are those in the
+    /// source of the rules.
     #[test]
     fn no_telling_word_is_passed_over() {
         let source = include_str!("name.rs");

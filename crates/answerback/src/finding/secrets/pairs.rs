@@ -1,4 +1,4 @@
-//! What the parts of a document say about each other: a name beside its value, an option before its argument.
+//! Finds secrets by their neighbors in a document: a name next to its value, an option before its argument.
 
 use serde_json::{Map, Value};
 
@@ -6,20 +6,20 @@ use super::name::{is_public_name, kind_of_name, kind_of_weak_name};
 use super::value::{is_key_like, is_stand_in};
 use super::{Secret, SecretKind, can_hold_a_secret, scan};
 
-/// Members that name what a member next to them holds.
+/// The role of a member that names the content of a neighboring member.
 const LABEL: u8 = 1;
-/// Members that hold what is named next to them.
+/// The role of a member that holds the value named by a neighboring member.
 const VALUE: u8 = 2;
-/// Members that say that the content next to them is a file.
+/// The role of a member that marks neighboring content as a file.
 const MEDIA: u8 = 4;
-/// Members that hold a file.
+/// The role of a member that holds a file.
 const CONTENT: u8 = 8;
-/// Members of a JSON Web Key that are public.
+/// The role of a public member of a JSON Web Key.
 const KEY_PUBLIC: u8 = 16;
-/// Members of a JSON Web Key that are secret.
+/// The role of a secret member of a JSON Web Key.
 const KEY_SECRET: u8 = 32;
 
-/// What a member of this name may be for the others of its object.
+/// Returns the roles that a member with this name can have in its object.
 fn roles(name: &str) -> u8 {
     const LONGEST: usize = 16;
     let mut lower = [0; LONGEST];
@@ -41,10 +41,11 @@ fn roles(name: &str) -> u8 {
     }
 }
 
-/// The most members of an object in which a label is looked for; what has more is no pair.
+/// The maximum number of members of an object in which a label counts. A larger object is not a pair of name and
+/// value.
 const MOST_MEMBERS: usize = 32;
 
-/// What the members of one object say about each other.
+/// The facts about the members of one object that can make other members secret or public.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Siblings {
     label: Option<SecretKind>,
@@ -63,7 +64,7 @@ impl Siblings {
         siblings
     }
 
-    /// Takes note of a member. Of several labels the first that tells something counts.
+    /// Records a member. If there are several labels, the first one that announces a secret counts.
     pub(super) fn add(&mut self, name: &str, text: Option<&str>) {
         let roles = roles(name);
         if let Some(text) = text
@@ -76,12 +77,12 @@ impl Siblings {
         self.is_key |= name == "kty";
     }
 
-    /// The same for an object of so many members.
+    /// Returns these facts for an object with this many members: none if the object is too large.
     pub(super) fn among(self, members: usize) -> Self {
         if members <= MOST_MEMBERS { self } else { Self::default() }
     }
 
-    /// The secret that a member is by its name, whatever its value.
+    /// Returns the kind of secret that a member's name announces, for any value.
     pub(super) fn kind_of_name(self, name: &str) -> Option<SecretKind> {
         if (self.label.is_some() || self.is_key) && !name.is_empty() {
             let roles = roles(name);
@@ -97,7 +98,7 @@ impl Siblings {
         kind_of_name(name)
     }
 
-    /// The secret that this member is as a whole.
+    /// Returns the kind of secret that a member's whole value is.
     pub(crate) fn kind_of(self, name: &str, member: &Value) -> Option<SecretKind> {
         match self.kind_of_name(name) {
             Some(kind) => Some(kind).filter(|_| can_hold_a_secret(member)),
@@ -108,7 +109,7 @@ impl Siblings {
         }
     }
 
-    /// The secrets in the text of a member.
+    /// Finds the secrets in the text of a member.
     pub(crate) fn find(self, name: &str, text: &str) -> Vec<Secret> {
         if let Some(kind) = kind_of_weak_name(name)
             && is_key_like(text)
@@ -122,24 +123,24 @@ impl Siblings {
                 || self.is_key && roles & KEY_PUBLIC != 0
                 || is_one_word(text) && is_public_name(name)
         };
-        // Most texts have none, and need no second look.
+        // Most texts have no secrets and need no second search.
         if !found.is_empty() && is_public() { scan::find_public(text) } else { found }
     }
 }
 
-/// Whether a text is one word, as an id is, and no sentence that an id stands in.
+/// True if a text is a single word, as an id is, rather than a sentence that contains an id.
 fn is_one_word(text: &str) -> bool {
     !text
         .trim()
         .contains(|character: char| character.is_whitespace() || matches!(character, ',' | ';'))
 }
 
-/// Whether members of this name depend on the others of their object.
+/// True if the meaning of members with this name depends on the other members of their object.
 pub(super) fn depends_on_siblings(name: &str) -> bool {
     roles(name) & (VALUE | CONTENT | KEY_PUBLIC | KEY_SECRET) != 0
 }
 
-/// The secret that is meant by a label: a name as code has it, a selector of a page, or what stands beside a field.
+/// Returns the kind of secret that a label announces: an identifier, a selector of a page, or the caption of a field.
 fn kind_of_label(label: &str) -> Option<SecretKind> {
     const LONGEST: usize = 128;
     const FIELDS: [&str; 8] =
@@ -155,28 +156,28 @@ fn kind_of_label(label: &str) -> Option<SecretKind> {
     {
         label = rest.trim_end_matches(|character| !is_part(character));
     }
-    // In a title only the end counts: `Password reset` is about something else.
+    // In a title, only the end counts: `Password reset` does not announce a password.
     let last = label.rfind(|character| !is_part(character)).unwrap_or_default();
     let phrase = label[..last].rfind(|character| !is_part(character)).unwrap_or_default();
     kind_of_name(&label[last..]).or_else(|| kind_of_name(&label[phrase..]))
 }
 
-/// What the elements of an array say about each other.
+/// The facts about the previous elements of an array that can make the next one secret.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Elements {
     count: usize,
-    /// The last element was an option or a name with this value.
+    /// The announcement, if the last element was an option or a name.
     previous: Option<(SecretKind, Argument)>,
 }
 
-/// How an element announces the next one.
+/// The way in which an element announces the next one.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Argument {
-    /// `--password`: whatever follows.
+    /// An option such as `--password` announces any next element.
     Option,
-    /// `-u`: what has a colon.
+    /// An option such as `-u` announces an element with a colon.
     User,
-    /// `Authorization`, as the first of two.
+    /// A name such as `Authorization`, as the first of two elements.
     Pair,
 }
 
@@ -185,8 +186,8 @@ impl Elements {
         Self::default()
     }
 
-    /// Takes note of the next element and returns the kind of secret that it is, and whether it is one only if the array
-    /// ends with it.
+    /// Records the next element. Returns the kind of secret that it is, and true if it is one only as the last
+    /// element of the array.
     pub(super) fn next(&mut self, text: Option<&str>) -> Option<(SecretKind, bool)> {
         let index = self.count;
         self.count += 1;
@@ -210,7 +211,7 @@ impl Elements {
             let argument = if text.starts_with("--") && !text.contains('=') {
                 Argument::Option
             } else if index == 0 && !text.contains(char::is_whitespace) {
-                // A phrase is the first of several values: `["Camping Pass", "Parking Pass"]`.
+                // A phrase is not a name, but the first of several values: `["Camping Pass", "Parking Pass"]`.
                 Argument::Pair
             } else {
                 return None;
@@ -220,7 +221,7 @@ impl Elements {
         found
     }
 
-    /// The secret that an element of an array is as a whole. Only the element before it is looked at.
+    /// Returns the kind of secret that an element of an array is. Only the element before it counts.
     pub(crate) fn kind_at(items: &[Value], index: usize) -> Option<SecretKind> {
         let before = index.checked_sub(1)?;
         let mut elements = Self { count: before, previous: None };
@@ -230,7 +231,7 @@ impl Elements {
     }
 }
 
-/// Whether the second of two texts is a value and not another name: `["password", "email"]` are two names.
+/// True if the second of two texts is a value and not another name: `["password", "email"]` are two names.
 fn is_value(text: &str) -> bool {
     !text.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-'))
 }

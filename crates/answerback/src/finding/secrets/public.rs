@@ -1,12 +1,12 @@
-//! Words that look random and are no secrets: ids, addresses, digests, public keys, pictures.
+//! Recognizes words that look random but are not secrets: ids, addresses, digests, public keys, images.
 
 use super::randomness::LENGTHS;
 
-/// The shortest random word that is taken for a secret although nothing near it says so, in bytes. Shorter ones are ids far
-/// more often, such as nanoids (21), ULIDs (26) and KSUIDs (27).
+/// The minimum length of a random word that counts as a secret without any label, in bytes. Shorter words are far
+/// more often ids, such as nanoids (21), ULIDs (26) and KSUIDs (27).
 pub(super) const SHORTEST_UNLABELED: usize = 30;
 
-/// How the ids of things begin that are not secrets.
+/// Prefixes of ids that are not secret.
 const ID_PREFIXES: &[&str] = &[
     "call_",
     "toolu_",
@@ -71,11 +71,11 @@ const ID_PREFIXES: &[&str] = &[
     "srvtoolu_",
 ];
 
-/// What the public keys of SSH begin with in base64: the length and the name of the algorithm.
+/// Base64 prefixes of public SSH keys: the length and the name of the algorithm.
 const SSH_KEYS: &[&str] =
     &["AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh", "AAAAGnNrLXNz", "AAAAInNrLWVj"];
 
-/// What files of common formats begin with in base64.
+/// Base64 prefixes of files in common formats.
 const FILES: &[&str] = &[
     "iVBORw0KGgo",
     "/9j/",
@@ -102,13 +102,13 @@ const FILES: &[&str] = &[
     "AGFzbQ",
 ];
 
-/// How addresses in bech32 begin, of wallets and of public keys.
+/// Prefixes of bech32 addresses: wallets and public keys.
 const BECH32: &[&str] = &[
     "bc1", "tb1", "ltc1", "addr1", "stake1", "cosmos1", "osmo1", "age1", "npub1", "note1", "lnbc",
     "erd1", "inj1", "terra1", "bnb1",
 ];
 
-/// What names of files end with, after the last dot.
+/// Extensions of file names.
 const FILE_TYPES: &[&str] = &[
     "js", "mjs", "cjs", "ts", "css", "map", "json", "html", "png", "jpg", "jpeg", "gif", "svg",
     "webp", "ico", "avif", "woff", "woff2", "ttf", "pdf", "zip", "gz", "xz", "zst", "mp4", "webm",
@@ -116,7 +116,8 @@ const FILE_TYPES: &[&str] = &[
     "deb", "rpm", "tmp", "lock", "md",
 ];
 
-/// Whether a word that looks random is known for something else. `follows` is the byte after it.
+/// True if a word that looks random is known to be something else. `follows` is the byte after the word, and
+/// `after_that` the next one.
 pub(super) fn is_public(word: &str, follows: Option<u8>, after_that: Option<u8>) -> bool {
     let begins_with = |prefixes: &[&str]| prefixes.iter().any(|prefix| word.starts_with(prefix));
     begins_with(ID_PREFIXES) && !word.contains("_secret_")
@@ -126,11 +127,11 @@ pub(super) fn is_public(word: &str, follows: Option<u8>, after_that: Option<u8>)
         || is_sha256_in_base64(word, follows, after_that)
         || word.rsplit_once('.').is_some_and(|(_, end)| FILE_TYPES.contains(&end))
         || is_path(word)
-        // The sender's part of a mail address or of a message's id.
+        // The word is the local part of an email address or of a message id.
         || follows == Some(b'@') && after_that.is_some_and(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Whether a word in base64 begins like a file of a common format.
+/// True if a word in base64 begins like a file of a common format.
 pub(super) fn is_file(word: &str) -> bool {
     word.len() >= 20 && FILES.iter().any(|magic| word.starts_with(magic))
 }
@@ -142,7 +143,7 @@ fn is_wallet_address(word: &str) -> bool {
             .iter()
             .all(|byte| byte.is_ascii_alphanumeric() && !matches!(byte, b'0' | b'O' | b'I' | b'l'))
     };
-    // Bitcoin, Litecoin, Dogecoin, Tron and XRP write a version and a checksum in base58.
+    // Addresses of Bitcoin, Litecoin, Dogecoin, Tron and XRP are a version, a hash and a checksum in base58.
     let is_checked = matches!(bytes.len(), 33 | 34)
         && matches!(bytes[0], b'1' | b'3' | b'T' | b'r')
         && is_base58();
@@ -161,8 +162,8 @@ fn is_wallet_address(word: &str) -> bool {
     is_checked || is_bech32()
 }
 
-/// The 32 bytes of a digest in base64 are 43 characters and one `=`. A key of as many bytes looks the same, and has a
-/// label.
+/// True for a digest of 32 bytes in base64: 43 characters and one `=`. A key of 32 bytes looks the same, but usually
+/// has a label.
 fn is_sha256_in_base64(word: &str, follows: Option<u8>, after_that: Option<u8>) -> bool {
     word.len() == 43
         && follows == Some(b'=')
@@ -170,7 +171,7 @@ fn is_sha256_in_base64(word: &str, follows: Option<u8>, after_that: Option<u8>) 
         && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
 }
 
-/// Whether a word is a path: at least two of its parts are ordinary words.
+/// True if a word is a path: at least two of its parts are ordinary words.
 fn is_path(word: &str) -> bool {
     let is_word =
         |part: &&str| part.len() >= 3 && part.bytes().all(|byte| byte.is_ascii_lowercase());

@@ -1,33 +1,33 @@
-//! Whether a word was thrown by dice or written by a person.
+//! Decides if a word is random or was written by a person.
 //!
-//! Every pair of neighbouring characters is weighed by how much more often it occurs in random
-//! base-62 text than in names, words and code (the natural logarithm of the ratio, times ten, counted
-//! over the vocabulary of API schemas and English prose). The sum tells the two apart far better than
-//! Shannon entropy, which ranks `getUserByIdFromCache` with a key.
+//! Every pair of neighboring characters has a weight. It compares the pair's frequency in random base-62 text with
+//! that in names, words and code. The weight is the natural logarithm of the ratio, times ten, counted over API
+//! schemas and English prose. The sum of the weights is far more accurate than Shannon entropy, which ranks
+//! `getUserByIdFromCache` with a key.
 
-/// The sum above which a word is random. Chance adds to a sum with every character, and whoever writes takes away from
-/// it: a long word need not come as far as a short one.
+/// The sum above which a word is random. In a random word, each character adds to the sum; in a written word, each
+/// one lowers it. So a long word needs a lower sum than a short one.
 struct Bound {
-    /// For the shortest words.
+    /// The bound for the shortest words.
     shortest: i32,
-    /// How much lower it is for each character more.
+    /// The amount by which the bound falls for each additional character.
     lower_for_each: i32,
-    /// Below it nothing is random, however long it is.
+    /// The lowest bound, for words of any length.
     lowest: i32,
 }
 
-/// For words in mixed case. Of a million random words of 32 characters in base 62 some five are missed, of as many of 40
-/// in base64 none; of half a million names, words and paths in code and documents some 500 of up to 60 characters are
-/// taken for random, true keys and hashes among them.
+/// The bound for words in mixed case. It misses about five of a million random base-62 words of 32 characters, and no
+/// base64 words of 40. Of half a million names, words and paths in code and documents, it marks some 500 of up to 60
+/// characters as random. Those include real keys and hashes.
 const MIXED: Bound = Bound { shortest: 150, lower_for_each: 10, lowest: -30 };
-/// For words in one case, whose characters tell less.
+/// The bound for words in a single case, whose characters carry less information.
 const IN_ONE_CASE: Bound = Bound { shortest: 190, lower_for_each: 3, lowest: 100 };
-/// For words with `_` and `-`, by which people part what is no word: `ALLOC_2x996P484`.
+/// The bound for words with `_` and `-`, with which people join parts that are not words: `ALLOC_2x996P484`.
 const IN_PARTS: Bound = Bound { shortest: 160, lower_for_each: 0, lowest: 160 };
-/// The lengths a random secret has. What is longer is content, such as an image in base64.
+/// The lengths of a random secret. A longer word is content, such as an image in base64.
 pub(super) const LENGTHS: std::ops::RangeInclusive<usize> = 20..=256;
 
-/// For each letter from a to z how seldom each letter from a to z follows it in words, from 0 to 9.
+/// For each letter from a to z, the rarity in words of each following letter from a to z, from 0 to 9.
 #[rustfmt::skip]
 const SELDOM: [&str; 26] = [
     "32224435374121626121344436", "34343456346255346435356547", "24342452372335146332346647",
@@ -41,7 +41,7 @@ const SELDOM: [&str; 26] = [
     "55455656587544538544666766", "57773787598667577878788676",
 ];
 
-/// The same as weights: steps of nine around what is as frequent in words as in random text.
+/// The same table as weights, in steps of nine. Zero means equally frequent in words and in random text.
 const LETTER_PAIRS: [[i32; 26]; 26] = {
     let mut weights = [[0; 26]; 26];
     let mut first = 0;
@@ -57,7 +57,7 @@ const LETTER_PAIRS: [[i32; 26]; 26] = {
     weights
 };
 
-/// Whether a word of letters, digits and `_ - + / .` is too random to be written by a person.
+/// True if a word of letters, digits and `_ - + / .` is too random to be written by a person.
 pub(super) fn is_random(word: &str) -> bool {
     let bytes = word.as_bytes();
     if !LENGTHS.contains(&bytes.len()) {
@@ -68,7 +68,7 @@ pub(super) fn is_random(word: &str) -> bool {
     if !mixed && !has(u8::is_ascii_digit) {
         return false;
     }
-    // Digests are no secrets, whatever they stand beside.
+    // Digests are not secrets, even next to other text.
     let (mut sum, mut weighed) = (0, 0);
     for part in word.split(['_', '-', '.', '/']).filter(|part| !is_hexadecimal(part)) {
         sum += weigh(part);
@@ -85,18 +85,18 @@ pub(super) fn is_random(word: &str) -> bool {
 }
 
 impl Bound {
-    /// The bound for so many characters.
+    /// Returns the bound for a number of characters.
     fn of(&self, characters: usize) -> i32 {
         let more = characters.saturating_sub(*LENGTHS.start());
-        // No word is longer than a number of 32 bits can say.
+        // The length of a word fits into 32 bits.
         let lower = i32::try_from(more).unwrap_or(i32::MAX).saturating_mul(self.lower_for_each);
         self.shortest.saturating_sub(lower).max(self.lowest)
     }
 }
 
-/// Whether a word may be the first characters of a random one: large and small letters mingle in it, or both
-/// mingle with digits. So few characters cannot be weighed, so names such as `getUserById` count too: it is
-/// asked only of the last word of a text that was cut off.
+/// True if a word can be the start of a random one: it mixes uppercase and lowercase letters, or both with digits.
+/// Such a short word cannot be weighed, so names such as `getUserById` also match. Only the last word of a truncated
+/// text is checked in this way.
 pub(super) fn begins_randomly(word: &str) -> bool {
     const LEAST: usize = 8;
     let has = |bytes: &[u8], is: fn(&u8) -> bool| bytes.iter().any(is);
@@ -108,8 +108,8 @@ pub(super) fn begins_randomly(word: &str) -> bool {
         && !is_hexadecimal(word)
 }
 
-/// Whether a word is made of the digits of a hash, an address or an id: hexadecimal in any case, one
-/// slip in five allowed. Of random base 62 only a third would be.
+/// True if a word consists of the digits of a hash, an address or an id: hexadecimal in any case, with up to one
+/// other character in five. Only a third of random base-62 characters are hexadecimal.
 pub(super) fn is_hexadecimal(word: &str) -> bool {
     word.bytes().filter(u8::is_ascii_hexdigit).count() * 5 >= word.len() * 4
 }
@@ -123,7 +123,7 @@ fn weight(first: u8, second: u8) -> i32 {
         let place = |byte: u8| usize::from(byte.to_ascii_lowercase() - b'a');
         LETTER_PAIRS[place(first)][place(second)]
     };
-    // The sign of base64 that words have little use for.
+    // Words rarely contain this base64 character.
     if first == b'+' || second == b'+' {
         return 5;
     }
@@ -137,7 +137,7 @@ fn weight(first: u8, second: u8) -> i32 {
         (Class::Digit, Class::Digit) => 3,
         (Class::Other, _) | (_, Class::Other) => 0,
     };
-    // `stuvwx`, `4567`: who counts up throws no dice.
+    // Ascending sequences such as `stuvwx` and `4567` are not random.
     let counts_up = first + 1 == second && first.is_ascii_alphanumeric();
     if counts_up { weight.min(-10) } else { weight }
 }
@@ -159,8 +159,8 @@ fn class(byte: u8) -> Class {
     }
 }
 
-/// Whether a word is readable text in base64: a random one decodes to printable characters once in
-/// ten million times.
+/// True if a word is readable text in base64. A random word decodes to printable characters once in ten million
+/// times.
 fn is_text_in_base64(word: &str) -> bool {
     decode_base64(word).is_some_and(|decoded| {
         decoded.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t'))
@@ -168,7 +168,7 @@ fn is_text_in_base64(word: &str) -> bool {
     })
 }
 
-/// The bytes that a word in base64, of either alphabet and with or without padding, stands for.
+/// Decodes a word in base64, in either alphabet, with or without padding.
 pub(super) fn decode_base64(word: &str) -> Option<Vec<u8>> {
     let mut decoded = Vec::with_capacity(word.len() * 3 / 4);
     let (mut bits, mut held) = (0_u32, 0_u32);

@@ -1,8 +1,8 @@
-//! The search for secrets in a text: one pass over its words, each weighed together with what stands near it.
+//! Searches a text for secrets, in one pass over its words. Each word is checked together with the text near it.
 //!
-//! Every look back is bounded by a constant, and every look ahead is either bounded, remembered in a [`Next`], or paid for
-//! by going on behind what was seen. All of them count their steps; a text that uses up its budget nevertheless is hidden
-//! from there on.
+//! Every look back is limited by a constant. Every look ahead is limited, cached in a [`Next`], or followed by a jump
+//! behind the searched text. All of them count their steps. If a text still uses up its budget, the rest of it is
+//! redacted.
 
 mod assignments;
 mod commands;
@@ -18,23 +18,24 @@ use super::public::{SHORTEST_UNLABELED, is_file, is_public};
 use super::randomness::{begins_randomly, decode_base64, is_hexadecimal, is_random};
 use super::{Secret, SecretKind};
 
-/// The secrets in a text, in order and apart, found by their shape and by what stands near them: keys and tokens of known
-/// makes, JSON Web Tokens, PEM blocks, passwords in URLs, in connection strings and on command lines, `Bearer` and `Basic`
-/// headers, values assigned to telling names, columns under telling names, and words that are too random to be words.
+/// Finds the secrets in a text by their shape and by the text near them, in order and without overlaps. It finds
+/// known keys and tokens, JSON Web Tokens, PEM blocks, `Bearer` and `Basic` headers, and passwords in URLs,
+/// connection strings and command lines. It also finds values and table columns with the name of a secret, and words
+/// that are too random to be words.
 ///
-/// The search is linear in the text. One that would take more than its budget of steps ends early; the rest of the text is
+/// The search is linear in the text. A search that exceeds its budget of steps ends early; the rest of the text is
 /// then one secret of the kind [`SecretKind::Unsearched`].
 pub fn find(text: &str) -> Vec<Secret> {
     find_with(text, false)
 }
 
-/// [`find`] in a text of which is known that what is random in it is public, such as an id.
+/// Works like [`find`] for a text whose random words are known to be public, such as ids.
 pub(super) fn find_public(text: &str) -> Vec<Secret> {
     find_with(text, true)
 }
 
 fn find_with(text: &str, is_public: bool) -> Vec<Secret> {
-    // Most names and many values are one short word.
+    // This fast path covers most names and many values: a single short word.
     if text.len() < SHORTEST && text.bytes().all(is_word) && !text.starts_with('-') {
         return Vec::new();
     }
@@ -46,14 +47,14 @@ fn find_with(text: &str, is_public: bool) -> Vec<Secret> {
     found
 }
 
-/// The steps that a search of this text takes, for tests and fuzz targets that look for costly texts.
+/// Returns the number of steps of a search, for tests and fuzz targets that look for costly texts.
 #[doc(hidden)]
 pub fn steps_to_search(text: &str) -> usize {
     search(text, false).1
 }
 
-/// [`find`] in a text that may end in the middle of a secret, as a call that was cut off does: what only begins like one
-/// counts, if it is the last word.
+/// Works like [`find`] for a text that may end in the middle of a secret, such as a truncated call. The last word
+/// counts even if it is only the beginning of a secret.
 pub(crate) fn find_cut(text: &str) -> Vec<Secret> {
     let mut found = find(text);
     let is_gap = |character: char| character.is_whitespace() || "\"',;()[]{}<>".contains(character);
@@ -67,7 +68,7 @@ pub(crate) fn find_cut(text: &str) -> Vec<Secret> {
     found
 }
 
-/// Where a secret begins that is not all there.
+/// Returns the start and kind of an incomplete secret.
 fn beginning(word: &str) -> Option<(usize, SecretKind)> {
     if let Some((_, authority)) = word.split_once("://")
         && let Some((user, password)) = authority.split_once(':')
@@ -96,20 +97,20 @@ fn search(text: &str, is_public: bool) -> (Vec<Secret>, usize) {
     (found, steps.taken())
 }
 
-/// How far back is looked for what belongs to a word, in bytes.
+/// The number of bytes before a word that are searched for related text.
 const BACK: usize = 48;
-/// How far ahead is looked for the value that belongs to a quoted name, in bytes.
+/// The number of bytes after a quoted name that are searched for its value.
 const AHEAD: usize = 128;
-/// The longest command, header line of a table or list of columns that is looked at, in bytes.
+/// The maximum length of a command, a table header or a list of columns, in bytes.
 const LONGEST_LINE: usize = 512;
-/// How much of a value decides whether it is a secret, in bytes.
+/// The number of bytes of a value that decide if it is a secret.
 const LONGEST_VALUE: usize = 256;
-/// The longest address of a webhook up to its secret, in bytes.
+/// The maximum length of a webhook address up to its secret, in bytes.
 const LONGEST_HOOK: usize = 160;
-/// The shortest word that can be a secret by itself, in bytes.
+/// The minimum length of a word that is a secret on its own, in bytes.
 const SHORTEST: usize = 14;
 
-/// What digests are labeled with.
+/// The labels of digests.
 const DIGESTS: [&str; 10] =
     ["sha1", "sha256", "sha384", "sha512", "md5", "sha-1", "sha-256", "sha-384", "sha-512", "h1"];
 
@@ -117,15 +118,15 @@ struct Scanner<'t> {
     text: &'t str,
     bytes: &'t [u8],
     at: usize,
-    /// What is random is public.
+    /// True if random words are known to be public.
     is_public: bool,
     found: Vec<Secret>,
-    /// What was found further on, as in the columns of a table.
+    /// The secrets found further ahead, as in the columns of a table.
     ahead: Vec<Secret>,
     steps: Steps,
-    /// Up to here no word is too random: it is a part of a URL's path, of an ARN, of a file.
+    /// The end of the text in which random words are public: a part of a URL's path, of an ARN, of a file.
     public_until: usize,
-    /// Up to here the tables are known.
+    /// The end of the text whose tables were searched already.
     table_until: usize,
     first_brace: Option<usize>,
     next_gap: Next,
@@ -192,7 +193,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Whether a word can neither be a secret nor announce one, which a look at its ends says of most.
+    /// True if a word can neither be a secret nor announce one. For most words, a look at both ends is enough.
     fn is_plain(&self, start: usize, end: usize) -> bool {
         let (first, length) = (self.bytes[start], end - start);
         if length >= SHORTEST || first == b'-' {
@@ -215,7 +216,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Looks at the word `start..end` together with what stands near it, and moves on.
+    /// Checks the word `start..end` together with the text near it, and moves on.
     fn word(&mut self, start: usize, end: usize) {
         let word = &self.text[start..end];
         let starts_with_dash = self.bytes[start] == b'-';
@@ -228,7 +229,7 @@ impl<'t> Scanner<'t> {
         if word.len() >= SHORTEST
             && let Some(kind) = kind_of_make(word).or_else(|| self.kind_of_random(start, end))
         {
-            // The whole word goes: what stands next to a secret may belong to it.
+            // The whole word is marked, because the text next to a secret may belong to it.
             let end = end + count_of(&self.bytes[end..], |byte| byte == b'=');
             self.mark(start, end, kind);
             return;
@@ -251,7 +252,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Marks `start..end`, unless it is empty, and goes on after it.
+    /// Records `start..end` as a secret, unless it is empty, and moves behind it.
     fn mark(&mut self, start: usize, end: usize, kind: SecretKind) {
         let start = start.max(self.found.last().map_or(0, |secret| secret.range.end));
         if start < end {
@@ -264,7 +265,7 @@ impl<'t> Scanner<'t> {
         start + count_of(&self.bytes[start..], is_word)
     }
 
-    /// The end of what has no space and no quote in it.
+    /// Returns the end of the run of characters without spaces and quotes.
     fn end_of_run(&mut self, from: usize) -> usize {
         self.next_gap.after(self.bytes, from, &mut self.steps, is_gap)
     }
@@ -274,7 +275,7 @@ impl<'t> Scanner<'t> {
             .after(self.bytes, from, &mut self.steps, |byte| matches!(byte, b'\n' | b'\r'))
     }
 
-    /// The text before a place, as far as is looked back.
+    /// Returns the text before a place, up to the lookback limit.
     fn before(&mut self, place: usize) -> &'t str {
         self.steps.take(BACK);
         &self.text[self.text.ceil_char_boundary(place.saturating_sub(BACK))..place]
@@ -282,7 +283,7 @@ impl<'t> Scanner<'t> {
 
     fn kind_of_random(&mut self, start: usize, end: usize) -> Option<SecretKind> {
         let word = &self.text[start..end];
-        // A word too short to be random is by far the usual case.
+        // Most words are too short to be random.
         if word.len() < SHORTEST_UNLABELED {
             return None;
         }
@@ -294,7 +295,7 @@ impl<'t> Scanner<'t> {
             return None;
         }
         let before = self.before(start);
-        // The name ends where the digest begins: random letters may begin like one, too.
+        // The label must end where the digest begins, because random letters can begin like a label, too.
         let begins_with = |name: &str| {
             word.get(..name.len()).is_some_and(|begun| begun.eq_ignore_ascii_case(name))
                 && !word.as_bytes().get(name.len()).is_some_and(u8::is_ascii_alphanumeric)
@@ -308,12 +309,12 @@ impl<'t> Scanner<'t> {
         if DIGESTS.iter().any(|name| begins_with(name) || ends_with(name)) {
             return None;
         }
-        // Signs of base64 begin no word.
+        // A word cannot begin with a symbol of base64.
         if before.trim_end_matches(['+', '/']).ends_with(";base64,") {
             self.skip_lines_of_base64(end);
             return None;
         }
-        // A dot parts hosts, files and versions; a random part makes the whole word a token.
+        // A dot separates the parts of hosts, files and versions. One random part makes the whole word a token.
         self.steps.take(word.len());
         if !word.split('.').any(is_random)
             || is_public(word, self.bytes.get(end).copied(), self.bytes.get(end + 1).copied())
@@ -324,7 +325,7 @@ impl<'t> Scanner<'t> {
         Some(SecretKind::Token)
     }
 
-    /// Lines of base64 that go on what ends here are a part of it.
+    /// Marks the following lines of base64 as public, because they continue the file that ends here.
     fn skip_lines_of_base64(&mut self, end: usize) {
         let mut at = end;
         loop {
@@ -344,8 +345,8 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// `-----BEGIN … PRIVATE KEY-----` up to its end, or to the end of the text. Certificates, public keys and signatures
-    /// are passed over.
+    /// Marks a `-----BEGIN … PRIVATE KEY-----` block up to its end, or to the end of the text. Certificates, public
+    /// keys and signatures are skipped.
     fn armored_block(&mut self, start: usize) -> bool {
         const BEGIN: &str = "-----BEGIN ";
         const TITLE: usize = 64;
@@ -368,7 +369,7 @@ impl<'t> Scanner<'t> {
     fn end_of_armor(&mut self, body: usize) -> Option<usize> {
         const END: &[u8] = b"-----END ";
         let bytes = self.bytes;
-        // One question for each place: the class is "an end begins here", which `position` cannot see byte by byte.
+        // The search goes from dash to dash, because the byte-wise search cannot look for a whole marker.
         let mut from = body;
         loop {
             let dash = self.next_footer.after(bytes, from, &mut self.steps, |byte| byte == b'-');
@@ -379,7 +380,7 @@ impl<'t> Scanner<'t> {
                 self.steps.take(title + close);
                 return Some(dash + END.len() + title + close);
             }
-            // What is no end of armor ends the search unless it is a line of dashes.
+            // A line of dashes is skipped. The beginning of another block ends the search.
             let dashes = count_of(rest, |byte| byte == b'-');
             self.steps.take(dashes);
             if rest.starts_with(b"-----BEGIN ") {
@@ -389,7 +390,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// What follows `Bearer`, `Basic` and the like.
+    /// Marks the value after `Bearer`, `Basic` and similar words.
     fn header(&mut self, word: &str, end: usize) -> bool {
         if !(5..=6).contains(&word.len()) {
             return false;
@@ -428,7 +429,7 @@ impl<'t> Scanner<'t> {
         is_secret
     }
 
-    /// `$2b$…`, `$argon2id$…` and the other forms in which hashed passwords are stored.
+    /// Marks stored password hashes: `$2b$…`, `$argon2id$…` and similar forms.
     fn password_hash(&mut self, start: usize) {
         const KNOWN: [&str; 11] = [
             "$2a$", "$2b$", "$2y$", "$argon2", "$scrypt$", "$6$", "$5$", "$1$", "$pbkdf2",
@@ -448,7 +449,7 @@ impl<'t> Scanner<'t> {
     }
 }
 
-/// Whether a text ends with a label of something public and a sign, and maybe a quote: `"etag": "`.
+/// True if a text ends with a label of public content and a `:` or `=`, and maybe a quote: `"etag": "`.
 pub(super) fn has_public_label(before: &str) -> bool {
     let before = before.trim_end_matches(['"', '\'', '\\', '<', ' ', '[', '/', '+']);
     let Some(before) = before.strip_suffix([':', '=']) else { return false };
@@ -462,19 +463,19 @@ pub(super) fn has_public_label(before: &str) -> bool {
     }
 }
 
-/// Whether all of these are single words too short to be secrets.
+/// True if all texts are single words that are too short to be secrets.
 pub(super) fn are_short_words<'t>(mut texts: impl Iterator<Item = &'t str>) -> bool {
     texts.all(|text| text.len() < SHORTEST && text.bytes().all(is_word))
 }
 
-/// Where a quoted text ends: before the quote that has as many backslashes as the one that opened it, or
-/// fewer, which ends the text around it.
+/// Returns the end of a quoted text. The closing quote has as many backslashes as the opening one, or fewer, which
+/// ends the surrounding text.
 fn end_of_quoted(text: &[u8], backslashes: usize, quote: u8) -> Option<usize> {
     let mut at = 0;
     loop {
         let escapes = count_of(&text[at..], |byte| byte == b'\\');
         let is_quote = *text.get(at + escapes)? == quote;
-        // Backslashes of the text itself are escaped as often as the quotes are.
+        // Backslashes inside the text are escaped as often as the quotes.
         let more = escapes.checked_sub(backslashes);
         match more {
             None if is_quote => return Some(at),
@@ -506,7 +507,7 @@ const STARTS: u8 = 1;
 const IN_WORD: u8 = 2;
 const GAP: u8 = 4;
 
-/// What each byte can be: every byte of every text is looked up here.
+/// The classes of each byte. The search looks up every byte of every text here.
 const CLASSES: [u8; 256] = {
     let mut classes = [0; 256];
     let mut byte = 0_u8;

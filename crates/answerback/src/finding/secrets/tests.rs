@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 use crate::finding::preview;
 
-/// The first of two elements names the second only if it is a name, as in a list of headers.
+/// Checks that the first of two elements announces the second only if it is a name, as in a list of headers.
 #[test]
 fn a_phrase_does_not_name_the_next_element() {
     assert!(!holds_secret(&json!({"add_ons": ["Camping Pass", "Parking Pass"]})));
@@ -20,7 +20,7 @@ fn marks_what_is_secret() {
         ("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "[redacted: token]"),
         ("github_pat_11ABCDEFG0abcdefghijkl_mnop", "[redacted: token]"),
         ("xoxb-123456789012-abcdefGHIJ", "[redacted: token]"),
-        // Random letters that begin like the name of a digest are no digest.
+        // Random letters that begin like the name of a digest are not a digest.
         ("l =md5ilsiGwrfnEVpwwSsQFAPU7rYAUlZdZ1Z0W4MtQC", "l =[redacted: token]"),
         ("AKIAIOSFODNN7EXAMPLE", "[redacted: API key]"),
         ("key:ASIAIOSFODNN7EXAMPLE.", "key:[redacted: API key]"),
@@ -70,7 +70,7 @@ fn marks_what_is_secret() {
         ("$2b$12$KIXQ4Rj8Q1Zz7e9bYvV0HuZ8u1", "[redacted: password hash]"),
         ("id Zk3vN8qLw2Tx9RbY5sJm7cPd4HfGa1Ue=", "id [redacted: token]"),
         ("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "[redacted: token]"),
-        // Random letters that follow each other almost as in words, and parted as in a path.
+        // Random letters with almost the frequencies of words, and separated as in a path.
         ("(a \"é, 8/Iw/ancJtt01iJ+mmq9pMONSyqpr1asztnkeiAC", "(a \"é, [redacted: token]"),
         ("9ipqefOSLQUTlfTOAN0rvlfELsdmuv2F", "[redacted: token]"),
         ("0wow+cocol+3qPHRLORYv/iFTURculaIUcRDpowR", "[redacted: token]"),
@@ -177,7 +177,7 @@ fn what_was_cut_off_counts_as_what_it_began_to_be() {
     ] {
         assert_eq!(redact_cut(text), expected);
     }
-    // A text that is all there is judged by what it is.
+    // A complete text gets no allowance for truncation.
     assert_eq!(redact("use sk-learn"), "use sk-learn");
 }
 
@@ -213,7 +213,7 @@ fn documents_are_marked_by_name_and_by_shape() {
     );
 }
 
-/// As many characters of an alphabet, each as likely as the other.
+/// Generates texts of characters from an alphabet, each equally likely.
 fn dice(
     alphabet: &'static str,
     length: impl Into<proptest::collection::SizeRange>,
@@ -227,7 +227,7 @@ const BASE62: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const BASE64URL: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// A secret of every make we know, and of none.
+/// Generates secrets of every known vendor, and unlabeled ones.
 fn secret() -> impl Strategy<Value = String> {
     let made = |prefixes: &'static [&'static str], alphabet, length: Range<usize>| {
         (proptest::sample::select(prefixes), dice(alphabet, length))
@@ -243,7 +243,7 @@ fn secret() -> impl Strategy<Value = String> {
         made(&["AIza"], BASE64URL, 35..36),
         (dice(BASE64URL, 20..60), dice(BASE64URL, 20..60), dice(BASE64URL, 43))
             .prop_map(|(head, body, tail)| format!("eyJ{head}.eyJ{body}.{tail}")),
-        // What is an address of a wallet as well is taken for that.
+        // Words that can also be the address of a wallet are excluded by their length.
         dice(BASE62, 35..65),
         dice(BASE64, 40),
         dice(BASE64, 64..500).prop_map(|body| format!(
@@ -253,7 +253,7 @@ fn secret() -> impl Strategy<Value = String> {
 }
 
 fn has_piece_of(text: &str, secret: &str) -> bool {
-    // Markers of the block and prefixes that everybody knows are not the secret.
+    // The well-known markers of the block are not part of the secret.
     let body = secret
         .trim_start_matches("-----BEGIN PRIVATE KEY-----")
         .trim_end_matches("-----END PRIVATE KEY-----");
@@ -337,12 +337,12 @@ thread_local! {
     static STEPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Adds the steps of one search to those of this thread.
+/// Adds the steps of one search to the total of this thread.
 pub(super) fn note_steps(steps: usize) {
     STEPS.set(STEPS.get() + steps);
 }
 
-/// The steps that all searches of some work take together.
+/// Returns the number of steps of all searches in some work.
 pub(super) fn steps_of(work: impl FnOnce()) -> usize {
     let before = STEPS.get();
     work();

@@ -1,9 +1,10 @@
-//! Whether a text that stands where a secret may stand is one: not a placeholder, not code, not a word of a sentence.
+//! Decides if a text in the place of a secret really is one, rather than a placeholder, code, or a word of a
+//! sentence.
 
 use super::SecretKind;
 use super::name::kind_of_name;
 
-/// Values that stand for a type or for nothing, and so are no secret even after a telling name.
+/// Values that name a type or mean "nothing". They are not secret even after the name of a secret.
 const STAND_INS: &[&str] = &[
     "string",
     "str",
@@ -52,7 +53,7 @@ const STAND_INS: &[&str] = &[
     "basic",
 ];
 
-/// Whether a value stands for a secret that is not there: a type, a variable, a mask.
+/// True if a value is only a placeholder for a secret: a type, a variable, a mask.
 pub(super) fn is_stand_in(content: &str, kind: SecretKind) -> bool {
     const LONGEST: usize = 64;
     let content = content.trim();
@@ -70,7 +71,7 @@ pub(super) fn is_stand_in(content: &str, kind: SecretKind) -> bool {
         || content.bytes().all(|byte| matches!(byte, b'*' | b'x' | b'.' | b'?'))
 }
 
-/// Whether a value without quotes is an expression: `getpass()`, `os.environ[…]`, `config.token`.
+/// True if a value without quotes is an expression: `getpass()`, `os.environ[…]`, `config.token`.
 pub(super) fn is_code(content: &str) -> bool {
     let is_name = |part: &str| {
         part.starts_with(|character: char| character.is_ascii_alphabetic() || character == '_')
@@ -79,14 +80,15 @@ pub(super) fn is_code(content: &str) -> bool {
     content.contains(['(', '[', '{']) || content.contains('.') && content.split('.').all(is_name)
 }
 
-/// Whether a value is a name of code rather than a password: `new_password`.
+/// True if a value is an identifier rather than a password: `new_password`.
 pub(super) fn is_variable(content: &str) -> bool {
     content.contains('_')
         && content.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
         && kind_of_name(content).is_some()
 }
 
-/// After `password: ` in prose: a value has a digit or a sign in it, a word of the sentence has not.
+/// True if the text after `password: ` in prose looks like a password. A password contains a digit or a symbol; a
+/// word of the sentence does not.
 pub(super) fn reads_like_a_password(content: &str) -> bool {
     content.chars().take(6).count() == 6
         && content
@@ -94,7 +96,8 @@ pub(super) fn reads_like_a_password(content: &str) -> bool {
             .any(|character| character.is_ascii_digit() || "!@#$%^&*_+=".contains(character))
 }
 
-/// After `the password is `: letters and digits together, and neither an address nor an expression.
+/// True if the text after `the password is ` looks like a secret: letters and digits together, and neither an address
+/// nor an expression.
 pub(super) fn reads_like_a_secret(content: &str) -> bool {
     content.len() >= 6
         && content.bytes().any(|byte| byte.is_ascii_digit())
@@ -104,8 +107,8 @@ pub(super) fn reads_like_a_secret(content: &str) -> bool {
         && !is_code(content)
 }
 
-/// Whether a value looks like a key, below a name that says little, such as `key` or `auth`: long, in one piece, and with
-/// letters and digits mingled.
+/// True if a value looks like a key: long, in one piece, and with letters and digits mixed. This check is for vague
+/// names such as `key` or `auth`.
 pub(super) fn is_key_like(content: &str) -> bool {
     const LENGTHS: std::ops::RangeInclusive<usize> = 16..=512;
     const LONG: usize = 24;
@@ -119,7 +122,7 @@ pub(super) fn is_key_like(content: &str) -> bool {
     };
     let has_digit = has(u8::is_ascii_digit);
     let (has_small, has_large) = (has(u8::is_ascii_lowercase), has(u8::is_ascii_uppercase));
-    // The ids of accounts and keys at Twilio: two letters and a number.
+    // Ids of accounts and keys at Twilio are two letters and a number.
     let is_sid = bytes.len() == 34
         && bytes[..2].iter().all(u8::is_ascii_uppercase)
         && bytes[2..].iter().all(u8::is_ascii_hexdigit);

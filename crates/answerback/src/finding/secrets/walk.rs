@@ -8,17 +8,17 @@ use super::name::kind_of_name;
 use super::pairs::{Elements, Siblings, depends_on_siblings};
 use super::{SecretKind, can_hold_a_secret, marked, redact};
 
-/// Whether [`redact_value`](super::redact_value) would change anything; yes, where that cannot be told.
+/// True if [`redact_value`](super::redact_value) would change anything, or if that is not known.
 pub fn holds_secret(value: &Value) -> bool {
     has_one(value).unwrap_or(true)
 }
 
-/// [`holds_secret`] for a document as text. Nothing is built to see that there is none, which is by far the usual case, and
-/// of a name that stands twice both values are looked at.
+/// Works like [`holds_secret`] for a document as text. It builds no tree, because most documents hold no secret. It
+/// checks both values of a repeated name.
 ///
 /// # Errors
 ///
-/// When the text is not JSON, as far as it was read: a secret ends the walk.
+/// Returns an error if the text is not JSON. The walk ends at the first secret, so later mistakes are not found.
 pub fn text_holds_secret(document: &str) -> serde_json::Result<bool> {
     let mut reader = serde_json::Deserializer::from_str(document);
     Ok(has_one(&mut reader)? || reader.end().map(|()| false)?)
@@ -33,40 +33,40 @@ fn has_one<'de, D: Deserializer<'de>>(document: D) -> Result<bool, D::Error> {
     }
 }
 
-/// Below a name that says so of its value.
+/// True if a value with the name of a secret is not redacted yet.
 fn holds_secret_as(kind: SecretKind, member: &Value) -> bool {
     if can_hold_a_secret(member) { member != kind.mark() } else { holds_secret(member) }
 }
 
-/// Whether [`redact`] would change a text. Its own marks read like secrets now and then, and stay.
+/// True if [`redact`] would change a text. Marks sometimes look like secrets themselves, and stay.
 fn is_changed(text: &str) -> bool {
     redact(text) != text
 }
 
-/// [`is_changed`] for the text of a member.
+/// Works like [`is_changed`] for the text of a member.
 fn is_member_changed(siblings: Siblings, name: &str, text: &str) -> bool {
     marked(text, siblings.find(name, text)) != text
 }
 
-/// The way through one value. What it finds is an error, which ends it.
+/// The walk through one value. It reports a secret as an error, which ends the walk.
 struct SecretWalk<'f, 'n> {
     has_found: &'f mut bool,
     place: Place<'f, 'n>,
 }
 
-/// Where a value stands.
+/// The place of a value.
 #[derive(Default)]
 struct Place<'f, 'n> {
-    /// The name of the member that it is, or that the list is in which it stands.
+    /// The name of the member that holds the value, directly or in a list.
     name: Option<&'n str>,
     elements: Option<&'f mut ElementsSeen>,
     siblings: Option<&'f mut Siblings>,
 }
 
-/// The elements of an array so far.
+/// The elements of an array seen so far.
 struct ElementsSeen {
     elements: Elements,
-    /// The last element is a secret, if the array ends with it.
+    /// True if the last element is a secret if the array ends with it.
     is_pair: bool,
 }
 
@@ -79,7 +79,7 @@ impl SecretWalk<'_, '_> {
         Ok(())
     }
 
-    /// Walks through the elements of an array and returns how many there are.
+    /// Walks through the elements of an array and returns their number.
     fn walk_elements<'de, A: SeqAccess<'de>>(mut self, mut items: A) -> Result<usize, A::Error> {
         self.pass();
         let mut seen = ElementsSeen { elements: Elements::new(), is_pair: false };
@@ -96,8 +96,8 @@ impl SecretWalk<'_, '_> {
         Ok(count)
     }
 
-    /// Walks through the members of an object and returns how many there are. Values are built only where they are
-    /// short or have to be hidden whole, because a tree has only the last value of a repeated name.
+    /// Walks through the members of an object and returns their number. It builds a value only if the value is short
+    /// or must be redacted as a whole. A full tree would hold only the last value of a repeated name.
     fn walk_members<'de, A: MapAccess<'de>>(mut self, mut members: A) -> Result<usize, A::Error> {
         self.pass();
         let mut siblings = Siblings::default();
@@ -141,7 +141,7 @@ impl SecretWalk<'_, '_> {
         Ok(count)
     }
 
-    /// Takes note of a value that is no text.
+    /// Records a value that is not a string.
     fn pass(&mut self) {
         if let Some(seen) = &mut self.place.elements {
             seen.is_pair = false;
@@ -291,7 +291,7 @@ impl<'de> Visitor<'de> for MemberSeed<'_, '_> {
     }
 }
 
-/// A member's name, looked through.
+/// Reads a member's name and searches it for secrets.
 struct ScannedName<'f, 'n>(SecretWalk<'f, 'n>);
 
 impl<'de> DeserializeSeed<'de> for ScannedName<'_, '_> {
@@ -304,7 +304,8 @@ impl<'de> DeserializeSeed<'de> for ScannedName<'_, '_> {
 
 impl ScannedName<'_, '_> {
     fn look_at<E: de::Error>(&mut self, name: &str) -> Result<(), E> {
-        // By such a name a tree takes a text for a value, and is to be looked at itself.
+        // `serde_json` gives such names a special meaning when it builds a value, so the document is not a plain
+        // object.
         if name.starts_with("$serde_json::private::") {
             return Err(E::custom("not a plain object"));
         }

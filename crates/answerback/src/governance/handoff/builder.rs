@@ -6,8 +6,8 @@ use crate::contract::governed::{AgentIdentity, ProtocolVersion};
 use crate::contract::{Contract, Invalid, Profile};
 use crate::time::Timestamp;
 
-/// Builds a handoff between two agents of a manifest; [`Authority::handoff`] starts it, so that both
-/// identities are the locked ones and what is attested of them was verified.
+/// Builds a handoff between two agents of a manifest. [`Authority::handoff`] starts it, so both identities
+/// come from the lock and the compositions are verified.
 ///
 /// [`Authority::handoff`]: crate::governance::Authority::handoff
 #[derive(Clone, Debug)]
@@ -46,41 +46,41 @@ impl HandoffBuilder {
         }
     }
 
-    /// Adds something that was said.
+    /// Adds a message to the conversation history.
     pub fn said(mut self, message: impl Into<Value>) -> Self {
         self.state.conversation_history.push(message.into());
         self
     }
 
-    /// Adds something that is known.
+    /// Adds a named value to the accumulated context.
     pub fn known(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.state.accumulated_context.insert(name.into(), value.into());
         self
     }
 
-    /// Adds something that was decided.
+    /// Adds a decision to the list of decisions.
     pub fn decided(mut self, decision: impl Into<Value>) -> Self {
         self.state.decisions_made.push(decision.into());
         self
     }
 
-    /// Says that the handoff crosses the boundaries of the domains.
+    /// Sets `boundaries_respected` to false, because the handoff goes beyond the boundaries of the domains.
     pub fn crossing_boundaries(mut self) -> Self {
         self.boundaries_respected = false;
         self
     }
 
-    /// Adds a member to the extension slot.
+    /// Adds a member to the extension slot `_meta`.
     pub fn meta(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.meta.insert(name.into(), value.into());
         self
     }
 
-    /// Finishes the handoff, dated `now`.
+    /// Finishes the handoff and dates it `now`.
     ///
     /// # Errors
     ///
-    /// When it would not pass the strict check, with every reason.
+    /// Returns the findings if the handoff would not pass the strict check.
     pub fn build(self, now: Timestamp) -> Result<Handoff, Invalid> {
         let handoff = Handoff {
             handoff_id: self.handoff_id,

@@ -8,7 +8,7 @@ use crate::contract::{Profile, Report};
 use crate::finding::ValidationError;
 use crate::json::Place;
 
-/// Judges a handoff by itself: every finding, none left out.
+/// Checks a handoff by itself and returns every finding.
 pub(crate) fn check(document: &Value, profile: Profile) -> Vec<ValidationError> {
     let mut report = Report::new(profile);
     if let Some(members) = report.root(&rule::NOT_AN_OBJECT, document) {
@@ -27,7 +27,7 @@ pub(crate) fn check(document: &Value, profile: Profile) -> Vec<ValidationError> 
     report.into_findings()
 }
 
-/// The two who take part.
+/// The members that hold the two agents of a handoff.
 pub(crate) const AGENTS: [&str; 2] = ["source_agent", "target_agent"];
 
 pub(crate) const IDENTITY: identity::Rules = identity::Rules {

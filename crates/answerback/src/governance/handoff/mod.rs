@@ -1,4 +1,4 @@
-//! The handoff: one agent asks another.
+//! Handoffs, in which one agent passes a request to another.
 
 mod builder;
 mod check;

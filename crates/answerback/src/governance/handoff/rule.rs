@@ -1,4 +1,4 @@
-//! The rules of the handoff, each with its code: alone, and against manifest and lock.
+//! Defines the rules of handoffs and their codes: for a handoff by itself, and against manifest and lock.
 
 crate::finding::codes::rules! {
     NOT_AN_OBJECT = "HAND-001", Error,

@@ -34,23 +34,23 @@ pub struct Handoff {
 }
 
 impl Handoff {
-    /// Reads a handoff that meets the lenient profile.
+    /// Parses a handoff that meets the lenient profile.
     ///
     /// # Errors
     ///
-    /// When the document does not meet the contract.
+    /// Returns an error if the document does not meet the contract.
     pub fn from_document(document: &Value) -> Result<Self, Invalid> {
         Invalid::unless_valid(Contract::Handoff.check(document, Profile::Lenient))?;
         Self::deserialize(document).map_err(|error| Invalid::unreadable(&error))
     }
 
-    /// The handoff as a JSON document, keys in the contract's order.
+    /// Returns the handoff as a JSON document, with its keys in the contract's order.
     pub fn to_document(&self) -> Value {
-        // Serialising plain data into a tree cannot fail.
+        // Serializing plain data into a tree cannot fail.
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// What a response to this handoff answers: its id, its type and its description.
+    /// Returns the request context for a response to this handoff: its id, type and description.
     pub fn request_context(&self) -> RequestContext {
         let request = &self.context.request;
         RequestContext::new(request.request_type, request.description.as_str())
@@ -98,7 +98,7 @@ pub struct HandoffRequest {
 }
 
 impl HandoffRequest {
-    /// A request with nothing to work on and no constraints.
+    /// Creates a request with empty input data and no constraints.
     pub fn new(
         request_type: RequestType,
         description: impl Into<String>,
@@ -114,14 +114,14 @@ impl HandoffRequest {
         }
     }
 
-    /// Says what to work on: an object or a text.
+    /// Sets the input data, which must be an object or a text.
     #[must_use]
     pub fn with_input_data(mut self, input_data: impl Into<Value>) -> Self {
         self.input_data = input_data.into();
         self
     }
 
-    /// Adds something that must be kept to.
+    /// Adds a constraint that the answer must meet.
     #[must_use]
     pub fn with_constraint(mut self, constraint: impl Into<String>) -> Self {
         self.constraints.push(constraint.into());

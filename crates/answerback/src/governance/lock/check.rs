@@ -9,7 +9,7 @@ use crate::finding::ValidationError;
 use crate::governance::manifest::{PROMPT_FILE, StatedCounts, is_prompt_file};
 use crate::json::Place;
 
-/// Judges a lock by itself: every finding, none left out.
+/// Checks a lock by itself and returns every finding.
 pub(crate) fn check(document: &Value, profile: Profile) -> Vec<ValidationError> {
     let mut report = Report::new(profile);
     if let Some(members) = report.root(&rule::NOT_AN_OBJECT, document) {
@@ -74,7 +74,7 @@ impl<'d> LockCheck<'_, 'd> {
                     format!("{}, since lockfileVersion is {number}", version.algorithm());
                 self.report.wrong(&rule::ALGORITHM_WRONG, &place, algorithm, expected);
             }
-            // Another algorithm is no question of spelling: it is an error under any profile.
+            // A wrong spelling may be a warning, but another algorithm is an error under any profile.
             _ => {
                 let expected = spellings.join(" or ");
                 self.report.wrong(&rule::ALGORITHM_UNKNOWN, &place, algorithm, expected);
@@ -97,7 +97,7 @@ impl<'d> LockCheck<'_, 'd> {
                     let at = AgentType::ALL.iter().position(|one| *one == kind).unwrap_or(0);
                     listed[at] = listed[at].map(|count: u64| count + 1);
                 }
-                // Of which kind it is cannot be told, so the counts cannot be compared.
+                // The type of the entry is unknown, so the counts cannot be compared.
                 None => listed = [None; 3],
             }
         }
@@ -110,7 +110,7 @@ impl<'d> LockCheck<'_, 'd> {
         counts.check(self.report, &Place::Root.key("integrity"), integrity, listed);
     }
 
-    /// Judges one entry and answers of which kind it is.
+    /// Checks one entry and returns its agent type, or `None` if the type is not valid.
     fn prompt(&mut self, place: &Place<'_>, entry: &'d Members) -> Option<AgentType> {
         let missing = &rule::MEMBER_MISSING;
         let rules = (missing, &rule::FILE_WRONG);

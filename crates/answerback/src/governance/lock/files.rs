@@ -1,4 +1,4 @@
-//! The lock and the files that it locks. Whoever can read files hands in what stands in them.
+//! Compares a lock with the prompt files. The caller reads the files and passes their contents in.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::finding::ValidationError;
 use crate::governance::manifest::is_prompt_file;
 use crate::json::Place;
 
-/// The prompts' files as they were found.
+/// Holds the hashes of prompt files, and the paths of similar files that the manifest does not name.
 ///
 /// ```
 /// use answerback::governance::PromptFiles;
@@ -27,33 +27,33 @@ pub struct PromptFiles {
 }
 
 impl PromptFiles {
-    /// Adds a file with the bytes that stand in it.
+    /// Adds a file with its content.
     pub fn with_file(mut self, file: impl Into<String>, bytes: &[u8]) -> Self {
         self.hashes.insert(file.into(), PromptHash::of(bytes));
         self
     }
 
-    /// Adds a file that looks like a prompt and that the manifest does not name.
+    /// Adds a file that looks like a prompt but is not in the manifest.
     pub fn with_stray(mut self, file: impl Into<String>) -> Self {
         self.strays.insert(file.into());
         self
     }
 
-    /// The hash of a file, if it was found.
+    /// Returns the hash of a file, or `None` if the file was not added.
     pub fn hash(&self, file: &str) -> Option<&PromptHash> {
         self.hashes.get(file)
     }
 }
 
 impl Lock {
-    /// Compares the files with the lock: every file that is missing, has another hash, or is locked by
-    /// nobody. Places are places of the lock.
+    /// Compares the files with the lock. It reports every file that is missing, has another hash, or is not
+    /// locked. The paths of the findings point into the lock.
     pub fn check_files(&self, files: &PromptFiles) -> Vec<ValidationError> {
         check_files(&self.prompts, files)
     }
 
-    /// The well-formed entries of a document that may be broken elsewhere, so that one bad hash does not
-    /// keep the files of all other prompts from being compared.
+    /// Returns the well-formed entries of a lock document, even if other parts of it are broken. One bad hash
+    /// then does not prevent the comparison of all other files.
     pub fn entries(document: &Value) -> BTreeMap<String, LockedPrompt> {
         let entries = document.get("prompts").and_then(Value::as_object).into_iter().flatten();
         entries

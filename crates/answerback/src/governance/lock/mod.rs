@@ -1,4 +1,4 @@
-//! The lock: the hash under which each prompt of a manifest was reviewed.
+//! Prompt locks, which record the hash under which each prompt of a manifest was reviewed.
 
 mod check;
 mod files;

@@ -1,4 +1,4 @@
-//! Manifest and lock together: do they speak of the same prompts?
+//! Compares a manifest with its lock: their versions, and the prompts that both list.
 
 use std::collections::HashSet;
 
@@ -11,15 +11,15 @@ use crate::finding::{Rule, ValidationError};
 use crate::governance::manifest::Manifest;
 use crate::json::{Place, Pointer};
 
-/// Something on which manifest and lock do not agree.
+/// A difference between a manifest and its lock.
 ///
-/// It has a place in each of the two, so that it can be told of whichever is being judged.
+/// It has a place in both documents, so it can be reported for either one.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Disagreement {
-    /// Where in the manifest.
+    /// The place in the manifest.
     pub in_manifest: Pointer,
-    /// Where in the lock.
+    /// The place in the lock.
     pub in_lock: Pointer,
     rule: &'static Rule,
     message: String,
@@ -28,12 +28,12 @@ pub struct Disagreement {
 }
 
 impl Disagreement {
-    /// As a finding of the lock: what the manifest says is expected.
+    /// Returns the difference as a finding of the lock. The manifest's value is the expected one.
     pub fn of_lock(&self) -> ValidationError {
         self.finding(&self.in_lock, self.manifest_says.as_ref(), self.lock_says.as_ref())
     }
 
-    /// As a finding of the manifest: what the lock says is expected.
+    /// Returns the difference as a finding of the manifest. The lock's value is the expected one.
     pub fn of_manifest(&self) -> ValidationError {
         self.finding(&self.in_manifest, self.lock_says.as_ref(), self.manifest_says.as_ref())
     }
@@ -52,14 +52,14 @@ impl Disagreement {
     }
 }
 
-/// Everything on which a manifest and a lock do not agree: versions, prompts, and the file, type and
-/// version of each.
+/// Returns all differences between a manifest and a lock: in their versions, in their sets of prompts, and in
+/// the file, type and version of each prompt.
 pub fn disagreements(manifest: &Manifest, lock: &Lock) -> Vec<Disagreement> {
     compare_documents(&manifest.to_document(), &lock.to_document())
 }
 
-/// The same of two documents that may be broken. What is well-formed in both is compared, so that an error in one place
-/// does not hide what differs in another.
+/// Compares two documents that may be broken, as [`disagreements`] does for valid ones. It compares the parts
+/// that are well-formed in both, so an error in one place does not hide a difference in another.
 pub fn compare_documents(manifest: &Value, lock: &Value) -> Vec<Disagreement> {
     let mut found = Vec::new();
     let version = |document: &Value| document.get("version")?.as_str().map(str::to_owned);
@@ -80,7 +80,7 @@ pub fn compare_documents(manifest: &Value, lock: &Value) -> Vec<Disagreement> {
     }
     let locked = lock.get("prompts").and_then(Value::as_object);
     let mut listed = HashSet::new();
-    // A prompt of a group that cannot be read may be locked with good reason.
+    // If a group cannot be parsed, a locked prompt may belong to it. Then no entry is reported as extra.
     let mut is_whole = true;
     for (group, agent_type) in GROUPS {
         let prompts = match manifest.get(group) {
@@ -144,7 +144,7 @@ fn compare_prompt(
     };
     let text = |value: &Value, name: &str| value.get(name)?.as_str().map(str::to_owned);
     for name in ["file", "type", "version"] {
-        // A prompt's type is where it stands in the manifest.
+        // In the manifest, the group of a prompt states its type.
         let (place, manifest_says) = if name == "type" {
             (in_manifest.pointer(), Some(agent_type.as_str().to_owned()))
         } else {
@@ -169,7 +169,8 @@ fn compare_prompt(
     }
 }
 
-/// That a document cannot be compared as a whole, because the other one is not sound. `of` is the other one's contract.
+/// Returns the finding that a document cannot be compared because the other one has errors, or `None` if it
+/// has none. `of` is the contract of the other document.
 pub fn not_compared(of: Contract, errors: &[ValidationError]) -> Option<ValidationError> {
     let first = errors.iter().find(|finding| finding.is_error())?;
     let more = match errors.iter().filter(|finding| finding.is_error()).count() {

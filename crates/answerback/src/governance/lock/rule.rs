@@ -1,5 +1,5 @@
-//! The rules of the lock, each with its code: of the lock alone, of lock and manifest together, of the lock
-//! and the prompts' files, and of a lock that is to be replaced.
+//! Defines the rules of locks and their codes: for a lock alone, against the manifest, against the prompts'
+//! files, and for replacing a lock.
 
 crate::finding::codes::rules! {
     NOT_AN_OBJECT = "LOCK-001", Error,

@@ -41,15 +41,15 @@ pub struct Lock {
 #[serde(try_from = "u64", into = "u64")]
 #[expect(clippy::exhaustive_enums, reason = "the contract defines two")]
 pub enum LockfileVersion {
-    /// Writes its algorithm as `SHA-256`.
+    /// Version 1, which spells the algorithm `SHA-256`.
     #[default]
     One,
-    /// Writes its algorithm as `sha256`.
+    /// Version 2, which spells the algorithm `sha256`.
     Two,
 }
 
 impl LockfileVersion {
-    /// The number on the wire.
+    /// Returns the version number as a lock states it.
     pub const fn number(self) -> u64 {
         match self {
             Self::One => 1,
@@ -57,7 +57,7 @@ impl LockfileVersion {
         }
     }
 
-    /// How this version spells the algorithm.
+    /// Returns the spelling of the algorithm in this version.
     pub const fn algorithm(self) -> &'static str {
         match self {
             Self::One => "SHA-256",
@@ -84,7 +84,7 @@ impl TryFrom<u64> for LockfileVersion {
     }
 }
 
-/// A version of the lock's format that nobody defined.
+/// The error for a `lockfileVersion` other than 1 and 2.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("lockfileVersion {0} is not known; 1 and 2 are")]
 pub struct UnknownLockfileVersion(u64);
@@ -100,7 +100,7 @@ impl schemars::JsonSchema for LockfileVersion {
     }
 }
 
-/// The spelling of the algorithm follows from the version of the format.
+/// Adds conditions to the schema, because the spelling of the algorithm depends on `lockfileVersion`.
 #[cfg(feature = "schema")]
 fn spelled(schema: &mut schemars::Schema) {
     let conditions: Vec<Value> = [LockfileVersion::One, LockfileVersion::Two]
@@ -136,7 +136,7 @@ pub struct LockedPrompt {
 }
 
 impl LockedPrompt {
-    /// The identity of the agent that speaks under this prompt.
+    /// Returns the identity of the agent that speaks under this prompt.
     pub fn identity(&self, agent_id: AgentId) -> AgentIdentity {
         let (version, hash) = (self.version.clone(), self.hash.clone());
         AgentIdentity::new(self.agent_type, agent_id, version, hash)
@@ -163,33 +163,34 @@ pub struct Integrity {
 }
 
 impl Lock {
-    /// Reads a lock that meets the lenient profile.
+    /// Parses a lock that meets the lenient profile.
     ///
     /// # Errors
     ///
-    /// When the document does not meet the contract.
+    /// Returns an error if the document does not meet the contract.
     pub fn from_document(document: &Value) -> Result<Self, Invalid> {
         Invalid::unless_valid(Contract::Lock.check(document, Profile::Lenient))?;
         Self::deserialize(document).map_err(|error| Invalid::unreadable(&error))
     }
 
-    /// The lock as a JSON document, keys in the contract's order, prompts by key.
+    /// Returns the lock as a JSON document, with its keys in the contract's order and its prompts sorted by
+    /// key.
     pub fn to_document(&self) -> Value {
-        // Serialising plain data into a tree cannot fail.
+        // Serializing plain data into a tree cannot fail.
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// The lock as the text of its file. Equal locks have the same bytes.
+    /// Returns the text of the lock file. Equal locks have the same bytes.
     pub fn to_text(&self) -> String {
         format!("{:#}\n", self.to_document())
     }
 
-    /// The identity of the agent whose prompt is locked under a key, where the key is its canonical id.
-    /// Where manifest and lock are at hand, [`Authority`](crate::governance::Authority) knows both.
+    /// Returns the identity of the agent whose canonical id is the key of its locked prompt. If the manifest
+    /// is available as well, use [`Authority`](crate::governance::Authority), which maps ids to keys.
     ///
     /// # Errors
     ///
-    /// When the lock does not have the agent.
+    /// Returns an error if the lock does not have the agent.
     pub fn identity(&self, agent_id: &str) -> Result<AgentIdentity, UnknownAgent> {
         let unknown = || UnknownAgent::among(agent_id, self.prompts.keys().map(String::as_str));
         let prompt = self.prompts.get(agent_id).ok_or_else(unknown)?;
@@ -197,14 +198,14 @@ impl Lock {
     }
 }
 
-/// An id under which nobody speaks.
+/// The error for an agent id that is not known.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("there is no agent {id:?}{}", told(.known))]
 #[non_exhaustive]
 pub struct UnknownAgent {
-    /// What was asked for.
+    /// The id that was requested.
     pub id: String,
-    /// Some that there are.
+    /// Up to eight of the known ids.
     pub known: Vec<String>,
 }
 

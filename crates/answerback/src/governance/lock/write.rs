@@ -1,4 +1,4 @@
-//! Making a lock from a manifest and its files, and whether it may replace the one before.
+//! Creates a lock from a manifest and its files, and checks that it may replace the previous lock.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -13,12 +13,12 @@ use crate::governance::manifest::{Governance, Manifest};
 use crate::json::Place;
 
 impl Lock {
-    /// The lock of a manifest whose files are these. The same manifest and files give the same lock: its
-    /// time and its description are the manifest's.
+    /// Creates the lock of a manifest from the hashes of its files. The same manifest and files give the same
+    /// lock, because its time and description come from the manifest.
     ///
     /// # Errors
     ///
-    /// When a prompt's file was not found.
+    /// Returns the missing files if the hash of a prompt's file is not in `files`.
     pub fn of(
         manifest: &Manifest,
         files: &PromptFiles,
@@ -62,7 +62,7 @@ impl Lock {
         })
     }
 
-    /// The lock with what the one before says of its own: its description, and members that the contract does not know.
+    /// Returns the lock with the previous lock's description and its members that the contract does not know.
     #[must_use]
     pub fn keeping(mut self, previous: &Self) -> Self {
         self.description.clone_from(&previous.description);
@@ -76,8 +76,9 @@ impl Lock {
         self
     }
 
-    /// Why this lock may not replace another one, by the manifest's rules: every prompt that changed and
-    /// whose version was not raised. Places are places of the new lock.
+    /// Returns the reasons why this lock may not replace the previous one under the manifest's rules. It
+    /// reports every lowered version, and every prompt that changed under the same version. The paths of the
+    /// findings point into the new lock.
     pub fn check_replacing(
         &self,
         previous: &Self,
@@ -119,11 +120,11 @@ impl Lock {
     }
 }
 
-/// Files that a manifest names and that were not found.
+/// The error for prompt files that the manifest names but that were not found.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("not found: {}", .files.join(", "))]
 #[non_exhaustive]
 pub struct MissingFiles {
-    /// The files.
+    /// The paths of the missing files.
     pub files: Vec<String>,
 }

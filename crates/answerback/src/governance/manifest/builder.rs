@@ -6,7 +6,7 @@ use super::{Archetype, Domain, Governance, Manifest, Taxonomy};
 use crate::contract::{Contract, Invalid, Profile};
 use crate::time::Timestamp;
 
-/// Builds a manifest. Counts are computed, and what it builds passes the strict check.
+/// Builds a manifest. It computes the counts, and the result passes the strict check.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ManifestBuilder {
@@ -19,7 +19,7 @@ pub struct ManifestBuilder {
 }
 
 impl Manifest {
-    /// Starts a manifest of this version, with all rules of governance in force.
+    /// Starts a manifest of this version with all rules of governance in force.
     pub fn builder(version: impl Into<String>, description: impl Into<String>) -> ManifestBuilder {
         ManifestBuilder {
             version: version.into(),
@@ -51,17 +51,17 @@ impl ManifestBuilder {
         self
     }
 
-    /// Says by which rules prompts may change.
+    /// Sets the rules by which prompts may change.
     pub fn governance(mut self, governance: Governance) -> Self {
         self.governance = governance;
         self
     }
 
-    /// Finishes the manifest, dated `now`.
+    /// Finishes the manifest and dates it `now`.
     ///
     /// # Errors
     ///
-    /// When it would not pass the strict check, with every reason.
+    /// Returns the findings if the manifest would not pass the strict check.
     pub fn build(self, now: Timestamp) -> Result<Manifest, Invalid> {
         let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
         let (domains, archetypes) = (count(self.domains.len()), count(self.archetypes.len()));

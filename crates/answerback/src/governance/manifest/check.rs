@@ -10,7 +10,7 @@ use crate::contract::{Profile, Report};
 use crate::finding::{Rule, ValidationError};
 use crate::json::Place;
 
-/// Judges a manifest by itself: every finding, none left out.
+/// Checks a manifest by itself and returns every finding.
 pub(crate) fn check(document: &Value, profile: Profile) -> Vec<ValidationError> {
     let mut report = Report::new(profile);
     if let Some(members) = report.root(&rule::NOT_AN_OBJECT, document) {
@@ -25,21 +25,22 @@ pub(crate) fn check(document: &Value, profile: Profile) -> Vec<ValidationError> 
     report.into_findings()
 }
 
-/// Whether a finding is about one archetype's composition and leaves the rest of the manifest as it is.
+/// Returns true if a finding concerns one archetype's composition and does not affect the rest of the
+/// manifest.
 pub(crate) fn names_a_composition(finding: &ValidationError) -> bool {
     [&rule::COMPOSITION_SIZE, &rule::COMPOSITION_UNKNOWN, &rule::COMPOSITION_SUM]
         .iter()
         .any(|rule| finding.error_code == rule.code)
 }
 
-/// Whether a path is one that a prompt may have: relative, and never out of its folder.
+/// Returns true if a path is valid for a prompt file: it is relative and never leaves its folder.
 pub(crate) fn is_prompt_file(path: &str) -> bool {
     is_relative_path(path)
         && !path.contains('\0')
         && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
-/// What [`is_prompt_file`] asks for, for people.
+/// Describes to people what [`is_prompt_file`] requires.
 pub(crate) const PROMPT_FILE: &str =
     "a relative path with forward slashes and without .., such as domains/02-analysis.md";
 
@@ -51,7 +52,7 @@ struct ManifestCheck<'c, 'd> {
     seen: UniqueNames<'d>,
 }
 
-/// What must stand only once.
+/// Collects the keys, ids and files that must be unique within a manifest.
 #[derive(Default)]
 struct UniqueNames<'d> {
     keys: HashSet<&'d str>,
@@ -188,7 +189,7 @@ impl<'d> ManifestCheck<'_, 'd> {
                 }
             }
         }
-        // What does not count cannot be added up.
+        // Invalid or missing shares cannot be summed.
         if shares.len() < parts.len() || shares.is_empty() {
             return;
         }
@@ -248,7 +249,8 @@ impl<'d> ManifestCheck<'_, 'd> {
         }
     }
 
-    /// A group of the manifest, as an object.
+    /// Returns a group of the manifest as an object. It reports a required group that is missing, and a group
+    /// that is not an object.
     fn group(&mut self, name: &str, required: bool) -> Option<&'d Members> {
         if required {
             let missing = &rule::MEMBER_MISSING;
@@ -264,7 +266,7 @@ impl<'d> ManifestCheck<'_, 'd> {
     }
 }
 
-/// The counts that a manifest's taxonomy and a lock's integrity state.
+/// Holds the rules for the counts that a manifest's taxonomy and a lock's integrity state.
 pub(crate) struct StatedCounts {
     pub(crate) missing: &'static Rule,
     pub(crate) wrong: &'static Rule,
@@ -272,8 +274,8 @@ pub(crate) struct StatedCounts {
 }
 
 impl StatedCounts {
-    /// Compares the stated counts with how many domains, archetypes and orchestrators are listed. What is
-    /// listed in a way that cannot be counted is `None`, and reported already.
+    /// Compares the stated counts with the numbers of listed domains, archetypes and orchestrators. `None` in
+    /// `listed` means that a group could not be counted, which is already reported.
     pub(crate) fn check(
         &self,
         report: &mut Report,
@@ -293,7 +295,7 @@ impl StatedCounts {
         ] {
             let value = match stated.get(name) {
                 Some(value) => value,
-                // Older documents do not know orchestrators.
+                // Older documents have no count of orchestrators.
                 None if name == "orchestrators" => continue,
                 None => {
                     report.required(self.missing, place, stated, name, "how many there are");

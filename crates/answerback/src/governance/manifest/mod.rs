@@ -1,4 +1,4 @@
-//! The manifest: which prompts there are.
+//! Manifests, which list the prompts and their agents.
 
 mod builder;
 mod check;

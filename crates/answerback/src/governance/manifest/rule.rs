@@ -1,4 +1,4 @@
-//! The rules of the manifest, each with its code.
+//! Defines the rules of manifests and their codes.
 
 crate::finding::codes::rules! {
     NOT_AN_OBJECT = "MAN-001", Error,

@@ -64,7 +64,7 @@ pub struct Taxonomy {
     pub total_prompts: u64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 pub(crate) fn is_none(count: &u64) -> bool {
     *count == 0
 }
@@ -92,12 +92,12 @@ pub struct Domain {
     pub extra: Map<String, Value>,
 }
 
-/// A relative path of forward slashes. That it stays in its folder is the check's to say.
+/// Matches a relative path with forward slashes. The check makes sure that the path stays in its folder.
 #[cfg(feature = "schema")]
 pub(crate) const FILE: &str = r"^[^/\\~\s][^\\]*$";
 
 impl Domain {
-    /// A domain's prompt.
+    /// Creates the prompt of a domain or an orchestrator.
     pub fn new(
         name: impl Into<String>,
         file: impl Into<String>,
@@ -141,7 +141,7 @@ pub struct Archetype {
 }
 
 impl Archetype {
-    /// An archetype's prompt, composed of domains named by their keys.
+    /// Creates the prompt of an archetype that is composed of the domains with these keys.
     pub fn new<K: Into<String>>(
         name: impl Into<String>,
         file: impl Into<String>,
@@ -176,7 +176,7 @@ pub struct Governance {
 }
 
 impl Default for Governance {
-    /// All four rules in force.
+    /// Returns the rules with all four in force.
     fn default() -> Self {
         Self {
             immutable_domains: true,
@@ -188,40 +188,40 @@ impl Default for Governance {
     }
 }
 
-/// One prompt of a manifest, whatever its kind.
+/// Describes one prompt of a manifest, whatever its group.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Prompt<'m> {
-    /// The key, under which the lock has it as well.
+    /// The prompt's key in the manifest and in the lock.
     pub key: &'m str,
-    /// Domain, archetype or orchestrator.
+    /// The agent type: domain, archetype or orchestrator.
     pub agent_type: AgentType,
-    /// How responses name it.
+    /// The id that responses use to name the agent.
     pub canonical_id: &'m AgentId,
-    /// The version of its prompt.
+    /// The version of the prompt.
     pub version: &'m AgentVersion,
-    /// Its prompt's file.
+    /// The path of the prompt's file.
     pub file: &'m str,
 }
 
 impl Manifest {
-    /// Reads a manifest that meets the lenient profile.
+    /// Parses a manifest that meets the lenient profile.
     ///
     /// # Errors
     ///
-    /// When the document does not meet the contract.
+    /// Returns an error if the document does not meet the contract.
     pub fn from_document(document: &Value) -> Result<Self, Invalid> {
         Invalid::unless_valid(Contract::Manifest.check(document, Profile::Lenient))?;
         Self::deserialize(document).map_err(|error| Invalid::unreadable(&error))
     }
 
-    /// The manifest as a JSON document, keys in the contract's order.
+    /// Returns the manifest as a JSON document, with its keys in the contract's order.
     pub fn to_document(&self) -> Value {
-        // Serialising plain data into a tree cannot fail.
+        // Serializing plain data into a tree cannot fail.
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// Every prompt: domains, archetypes, orchestrators, each by key.
+    /// Returns every prompt: domains, then archetypes, then orchestrators, each group sorted by key.
     pub fn prompts(&self) -> impl Iterator<Item = Prompt<'_>> {
         let of = |agent_type: AgentType| {
             move |(key, domain)| {
@@ -249,13 +249,13 @@ impl Manifest {
             .chain(self.orchestrators.iter().map(of(AgentType::Orchestrator)))
     }
 
-    /// The folders that prompts stand in; the top one is `""`.
+    /// Returns the folders that contain prompts. The top folder is `""`.
     pub fn folders(&self) -> BTreeSet<&str> {
         self.prompts().map(|prompt| split(prompt.file).0).collect()
     }
 
-    /// Whether a file would be taken for a prompt: it stands in a folder of prompts and its name ends
-    /// like theirs, from the first dot on (`.md`, `.system.prompt.md`).
+    /// Returns true if a file looks like a prompt. It must be in a folder of prompts, and its name must end
+    /// like a prompt's name there, from the first dot on (`.md`, `.system.prompt.md`).
     pub fn looks_like_a_prompt(&self, file: &str) -> bool {
         let (folder, name) = split(file);
         let is_alike = |prompt: Prompt<'_>| {
@@ -266,12 +266,12 @@ impl Manifest {
     }
 }
 
-/// The folder and the name of a file.
+/// Splits a path into its folder and its file name.
 fn split(file: &str) -> (&str, &str) {
     file.rsplit_once('/').unwrap_or(("", file))
 }
 
-/// A name from its first dot on.
+/// Returns a file name from its first dot on.
 fn ending(name: &str) -> &str {
     name.find('.').map_or("", |at| &name[at..])
 }

@@ -1,4 +1,4 @@
-//! A handoff against manifest and lock.
+//! Checks a handoff against manifest and lock.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::governance::handoff::{self, rule};
 use crate::json::Place;
 
 impl Authority {
-    /// Judges a handoff by itself and against manifest and lock: every finding, none left out.
+    /// Checks a handoff by itself and against manifest and lock, and returns every finding.
     pub fn check_handoff(&self, document: &Value, profile: Profile) -> Vec<ValidationError> {
         let mut findings = handoff::check(document, profile);
         let mut report = Report::new(profile);
@@ -21,7 +21,7 @@ impl Authority {
         for name in handoff::AGENTS {
             if let Some(members) = document.get(name).and_then(Value::as_object) {
                 let place = Place::Root.key(name);
-                // What is malformed is among the findings already.
+                // The check above has already reported malformed members, so this report is dropped.
                 let mut aside = Report::new(profile);
                 let claimed = identity::read(&mut aside, &handoff::IDENTITY, &place, members);
                 self.agent_of_handoff(&mut report, &place, &claimed);

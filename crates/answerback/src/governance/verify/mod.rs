@@ -1,4 +1,4 @@
-//! Verifying a governed response: accepted, or the refusal that the rules demand.
+//! Verifies governed responses. A response is accepted, or the result is the refusal that the rules demand.
 
 mod handoff;
 mod response;
@@ -9,8 +9,8 @@ use serde_json::Value;
 
 pub use verification::{Accepted, AttestedClaim, Verification};
 
-/// The value at a path of members. Every response goes through here several times, so that nothing is
-/// unescaped or allocated as for a pointer in text.
+/// Returns the value at a path of member names. Each response is searched several times, so this avoids the
+/// unescaping and allocation of a JSON Pointer.
 pub(super) fn at<'d>(document: &'d Value, path: &[&str]) -> Option<&'d Value> {
     path.iter().try_fold(document, |value, name| value.get(name))
 }

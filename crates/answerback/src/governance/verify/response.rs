@@ -1,4 +1,4 @@
-//! A governed response against manifest and lock, and together with the handoff that it answers.
+//! Checks a governed response against manifest and lock, and against the handoff that it answers.
 
 use serde_json::Value;
 
@@ -11,17 +11,17 @@ use crate::json::Place;
 
 use super::{at, rule};
 
-/// What came of judging a response.
+/// Holds the findings about a response and its handoff.
 pub(super) struct Judged {
-    /// Everything that is wrong with the response.
+    /// The findings about the response.
     pub(super) findings: Vec<ValidationError>,
-    /// Everything that is wrong with its handoff.
+    /// The findings about the handoff; empty if there is none.
     pub(super) handoff: Vec<ValidationError>,
 }
 
 impl Authority {
-    /// Judges a governed response by itself, against manifest and lock, and together with its handoff
-    /// where one is given: every finding, none left out.
+    /// Checks a governed response by itself, against manifest and lock, and against its handoff if there is
+    /// one. It returns every finding.
     pub fn check_response(
         &self,
         document: &Value,
@@ -61,7 +61,7 @@ impl Authority {
     }
 
     fn agent_of_response(&self, report: &mut Report, claimed: Option<&str>) {
-        // An id that is missing or malformed is among the findings already.
+        // `governed::check` has already reported an id that is missing or malformed.
         let Some(id) = claimed else { return };
         let group = Place::Root.key("agent");
         let here = group.key("agent_id");
@@ -80,7 +80,7 @@ impl Authority {
         }
     }
 
-    /// The agents that the response sends others to.
+    /// Checks that every agent that the response suggests is in the manifest.
     fn suggested(&self, report: &mut Report, document: &Value) {
         let next = Place::Root.key("next_actions");
         let list = next.key("suggested_handoffs");
@@ -108,7 +108,7 @@ impl Authority {
     }
 }
 
-/// The reason that a response gives for refusing, if it refuses.
+/// Returns the refusal reason of a refused or partial response, or `None` if it gives none.
 pub(super) fn reason(document: &Value) -> Option<RefusalReason> {
     use governed::vocabulary::Word;
     let status = text(document, &["response", "status"]).and_then(Status::named)?;
@@ -118,12 +118,14 @@ pub(super) fn reason(document: &Value) -> Option<RefusalReason> {
         .flatten()
 }
 
-/// What the response and its handoff tell of the flags that nobody can otherwise compute.
+/// Returns `Some(false)` if the response refuses the request as out of scope. Nothing else about the scope
+/// can be computed.
 pub(super) fn observed_scope(document: &Value) -> Option<bool> {
     (reason(document) == Some(RefusalReason::OutOfScope)).then_some(false)
 }
 
-/// Whether the boundaries were respected, as far as a handoff says.
+/// Returns `Some(true)` if the handoff respects the boundaries and names the answering agent as its target.
+/// Returns `None` if one of these members is missing.
 pub(super) fn observed_boundaries(document: &Value, handoff: &Value) -> Option<bool> {
     let said = at(handoff, &["governance", "boundaries_respected"])?.as_bool()?;
     let agent = text(document, &["agent", "agent_id"])?;
@@ -141,7 +143,7 @@ fn scope(report: &mut Report, document: &Value) {
     }
 }
 
-/// A response and the handoff that it answers.
+/// Compares a response with the handoff that it answers.
 fn linked(report: &mut Report, document: &Value, handoff: &Value, found: &[ValidationError]) {
     let request = Place::Root.key("request_context");
     let here = request.key("request_id");
@@ -161,7 +163,7 @@ fn linked(report: &mut Report, document: &Value, handoff: &Value, found: &[Valid
             let found = report.add(&rule::REQUEST_ID_MISSING, &here, message);
             found.expected_value = id.map(str::to_owned);
         }
-        // UUIDs are the same in either letter case.
+        // UUIDs are equal in either letter case.
         (Some(Value::String(claimed)), Some(id)) if !claimed.eq_ignore_ascii_case(id) => {
             differ(report, &rule::REQUEST_ID_MISMATCH, &here, "request_id", (claimed, id));
         }

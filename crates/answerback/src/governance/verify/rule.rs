@@ -1,4 +1,4 @@
-//! The rules of a governed response against manifest, lock and handoff, each with its code.
+//! Defines the rules for governed responses against manifest, lock and handoff, and their codes.
 
 crate::finding::codes::rules! {
     AGENT_UNKNOWN = "GOV-101", Error,

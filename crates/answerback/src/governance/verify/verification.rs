@@ -8,51 +8,52 @@ use crate::finding::ValidationError;
 use crate::governance::{AgentScope, Authority, Refused};
 use crate::json::Document;
 
-/// What became of a response that was verified.
+/// The result of verifying a governed response.
 #[derive(Clone, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "a response is accepted or refused, nothing between")]
 pub enum Verification<'a> {
-    /// Everything that can be computed was, and holds.
+    /// Everything that can be computed was computed, and it holds.
     Accepted(Accepted<'a>),
-    /// Something does not hold, or could not be computed.
+    /// Something does not hold or could not be computed.
     Refused(Box<Refused>),
 }
 
-/// A response that was accepted: what was observed beside what it claims.
+/// Describes an accepted response: its agent, and each claim with the observed value.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Accepted<'a> {
-    /// Who answered, as manifest and lock have it: type, id, version and hash are what the response says.
+    /// The identity of the answering agent. The response states the same type, id, version and hash.
     pub agent: &'a AgentIdentity,
-    /// What the agent is for, in the manifest's words: what `within_scope` is claimed of.
+    /// The agent's scope in the manifest's words. The claim `within_scope` refers to it.
     pub scope: &'a [AgentScope],
     /// The four attestations.
     pub claims: [AttestedClaim; 4],
-    /// Whether the response is itself a refusal for a security reason, after which work halts.
+    /// True if the response is itself a refusal for a security reason, after which work halts.
     pub halts: bool,
-    /// What deserves attention and is no error.
+    /// The findings, none of which is an error.
     pub findings: Vec<ValidationError>,
 }
 
-/// One attestation: what the agent claims, and what was observed of it.
+/// One attestation, with the agent's claim and the observed value.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct AttestedClaim {
-    /// Which one.
+    /// The flag that is attested.
     pub flag: Flag,
-    /// What the agent says.
+    /// The value that the agent states.
     pub claimed: bool,
-    /// What was computed; `None` where nothing can be, and the claim is only a claim.
+    /// The computed value, or `None` if it cannot be computed and remains a claim.
     pub observed: Option<bool>,
 }
 
 impl Verification<'_> {
-    /// Whether the response was accepted.
+    /// Returns true if the response was accepted.
     pub const fn is_accepted(&self) -> bool {
         matches!(self, Self::Accepted(_))
     }
 
-    /// Whether work has to halt: the response was refused for a security reason, or is such a refusal.
+    /// Returns true if work has to halt. The response was refused for a security reason, or is itself such a
+    /// refusal.
     pub fn halts(&self) -> bool {
         match self {
             Self::Accepted(accepted) => accepted.halts,
@@ -60,7 +61,7 @@ impl Verification<'_> {
         }
     }
 
-    /// Everything that was found, taken out.
+    /// Consumes the verification and returns its findings.
     pub fn into_findings(self) -> Vec<ValidationError> {
         match self {
             Self::Accepted(accepted) => accepted.findings,
@@ -68,7 +69,7 @@ impl Verification<'_> {
         }
     }
 
-    /// Everything that was found.
+    /// Returns the findings.
     pub fn findings(&self) -> &[ValidationError] {
         match self {
             Self::Accepted(accepted) => &accepted.findings,
@@ -78,16 +79,16 @@ impl Verification<'_> {
 }
 
 impl Authority {
-    /// Verifies a governed response against manifest and lock, and together with its handoff where one is
-    /// given. Whatever cannot be computed is not accepted.
+    /// Verifies a governed response against manifest, lock and, if given, its handoff. If something cannot be
+    /// computed, the response is not accepted.
     ///
-    /// In a [`Value`] a name that stood twice is gone. Where the response's text is at hand,
-    /// [`verify_document`](Self::verify_document) knows.
+    /// A [`Value`] no longer shows names that the text repeats. If the text is available, use
+    /// [`verify_document`](Self::verify_document), which reports them.
     pub fn verify(&self, response: &Value, handoff: Option<&Value>) -> Verification<'_> {
         self.verified(response, Vec::new(), handoff, Profile::Strict)
     }
 
-    /// Verifies a governed response as it was read: what reading it found counts as well.
+    /// Verifies a governed response, including the findings of the JSON reader, such as repeated names.
     pub fn verify_document(
         &self,
         response: &Document,
@@ -117,7 +118,7 @@ impl Authority {
         }
     }
 
-    /// What is observed of a response in which nothing is wrong.
+    /// Returns the identity, scope and claims for a response without errors.
     fn accepted(&self, response: &Value, handoff: Option<&Value>) -> Option<Accepted<'_>> {
         let agent = self.agent(at(response, &["agent", "agent_id"])?.as_str()?)?;
         let claim = |flag| claim(flag, response, handoff);
@@ -136,7 +137,7 @@ impl Authority {
     }
 }
 
-/// What a response claims by a flag, and what was observed of it.
+/// Returns a response's claim for a flag, and the value that can be observed.
 fn claim(flag: Flag, response: &Value, handoff: Option<&Value>) -> Option<AttestedClaim> {
     let claimed = response.get("governance")?.get(flag.as_str())?.as_bool()?;
     let observed = match flag {
@@ -144,7 +145,7 @@ fn claim(flag: Flag, response: &Value, handoff: Option<&Value>) -> Option<Attest
         Flag::BoundariesRespected => {
             handoff.and_then(|handoff| observed_boundaries(response, handoff))
         }
-        // Whether work is good, and whether a constraint in words was kept, is for people to say.
+        // Only people can say if the work is good, or if a constraint in words was met.
         Flag::QualityStandardsMet | Flag::ConstraintsFollowed => None,
     };
     Some(AttestedClaim { flag, claimed, observed })

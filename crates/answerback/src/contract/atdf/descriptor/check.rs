@@ -5,7 +5,7 @@ use crate::contract::{Profile, Report};
 use crate::finding::{Rule, ValidationError};
 use crate::json::Place;
 
-/// The rules of ATDF tool descriptors, each with its code.
+/// Defines the rules of ATDF tool descriptors, each with its code.
 pub mod rule {
     crate::finding::codes::rules! {
         NOT_AN_OBJECT = "ATDF-101", Error,
@@ -106,7 +106,7 @@ pub use rule::RULES;
 
 type Members = Map<String, Value>;
 
-/// Judges a tool descriptor of either edition: every finding, none left out.
+/// Checks a tool descriptor of either edition and returns every finding.
 ///
 /// ```
 /// use answerback::contract::{Profile, atdf::descriptor};
@@ -314,7 +314,7 @@ fn check_examples(report: &mut Report, place: &Place<'_>, value: &Value) {
     for (index, example) in examples.iter().enumerate() {
         let here = place.index(index);
         let Some(members) = report.object(rule, &here, example) else { continue };
-        // The first edition named these members otherwise, and let the result be any value.
+        // The first edition has other names for these members and allows any value as the result.
         let is_first = members.contains_key("title") && !members.contains_key("goal");
         let (goal, inputs, result) = if is_first {
             ("title", "inputs", "expected_output")
@@ -335,7 +335,7 @@ fn check_examples(report: &mut Report, place: &Place<'_>, value: &Value) {
     }
 }
 
-/// An object in which these members, where they are there, are arrays of strings.
+/// Checks that the value is an object and that the given members, if present, are arrays of strings.
 fn check_lists(
     report: &mut Report,
     rule: &'static Rule,
@@ -351,7 +351,7 @@ fn check_lists(
     }
 }
 
-/// A required member that is a string and not blank.
+/// Checks that a required member is a string that is not blank.
 fn text(
     report: &mut Report,
     missing: &'static Rule,
@@ -374,7 +374,7 @@ fn strings(report: &mut Report, rule: &'static Rule, place: &Place<'_>, value: &
     }
 }
 
-/// `^[a-z]{2}(-[A-Z]{2})?$`
+/// True if the text matches `^[a-z]{2}(-[A-Z]{2})?$`.
 fn is_language(text: &str) -> bool {
     let small = |part: &[u8]| part.iter().all(u8::is_ascii_lowercase);
     let large = |part: &[u8]| part.iter().all(u8::is_ascii_uppercase);
@@ -387,7 +387,8 @@ fn is_language(text: &str) -> bool {
     }
 }
 
-/// What the types alone cannot say in JSON Schema: exactly one id.
+/// Adds a rule to the JSON Schema that the Rust type cannot express: exactly one of `tool_id` and `id` is
+/// present.
 #[cfg(feature = "schema")]
 pub(super) fn schema_rules(schema: &mut schemars::Schema) {
     schema.insert(

@@ -6,26 +6,27 @@ use crate::contract::{Invalid, Profile};
 use crate::finding::is_blank;
 use crate::json::patch::{Operation, apply_where_it_fits, between};
 
-/// Where a descriptor keeps what an MCP tool says and a descriptor cannot.
+/// The key in a descriptor's `_meta` that stores the parts of an MCP tool that a descriptor cannot express.
 const MCP_SLOT: &str = "dev.answerback/mcp";
-/// Where an MCP tool keeps what a descriptor says and an MCP tool cannot.
+/// The key in an MCP tool's `_meta` that stores the parts of a descriptor that an MCP tool cannot express.
 const ATDF_SLOT: &str = "dev.answerback/atdf";
 
-/// What an input without one type of its own is said to be.
+/// The `type` of an input whose schema does not name exactly one type.
 const ANY: &str = "any";
 
-/// Why an MCP tool cannot be described.
+/// Reports that a value is not an MCP tool, with the reason.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("not an MCP tool: {0}")]
 pub struct McpToolError(&'static str);
 
-/// Describes an MCP tool: its name becomes `tool_id`, hints among its annotations become `when_to_use`, and the
-/// properties of its `inputSchema` become inputs. What a descriptor cannot say rides in `_meta`, so that
-/// [`descriptor_to_mcp`] gives the same tool again.
+/// Converts an MCP tool to a descriptor. Its name becomes `tool_id`, hints among its annotations become
+/// `when_to_use`, and the properties of its `inputSchema` become inputs. Everything that a descriptor cannot
+/// express is stored as a patch in `_meta`, so that [`descriptor_to_mcp`] restores the same tool.
 ///
 /// # Errors
 ///
-/// When it is no MCP tool: its name is missing, or its members have the wrong types.
+/// Returns [`McpToolError`] if the value is not an MCP tool: `name` or `inputSchema` is missing, or a member
+/// has the wrong type.
 ///
 /// ```
 /// use answerback::contract::atdf::descriptor::mcp_to_descriptor;
@@ -51,12 +52,12 @@ pub fn mcp_to_descriptor(tool: &Value) -> Result<Value, McpToolError> {
     Ok(descriptor)
 }
 
-/// Offers a described tool as an MCP tool: the inverse of [`mcp_to_descriptor`]. What an MCP tool cannot say
-/// rides in `_meta`, so that the way back gives the same descriptor again.
+/// Converts a descriptor to an MCP tool, the inverse of [`mcp_to_descriptor`]. Everything that an MCP tool
+/// cannot express is stored as a patch in `_meta`, so that converting back restores the same descriptor.
 ///
 /// # Errors
 ///
-/// When the descriptor does not meet its contract.
+/// Returns [`Invalid`] if the descriptor does not meet its contract under the lenient profile.
 pub fn descriptor_to_mcp(descriptor: &Value) -> Result<Value, Invalid> {
     Invalid::unless_valid(check(descriptor, Profile::Lenient))?;
     let (descriptor, said) = without_slot(descriptor, MCP_SLOT);
@@ -86,7 +87,7 @@ fn check_tool(tool: &Value) -> Result<(), McpToolError> {
     Ok(())
 }
 
-/// What a descriptor can say of a tool.
+/// Builds a descriptor from the parts of an MCP tool that a descriptor can express.
 fn described(tool: &Value) -> Value {
     let text = |value: Option<&Value>| {
         value.and_then(Value::as_str).filter(|text| !is_blank(text)).map(str::to_owned)
@@ -113,10 +114,10 @@ fn described(tool: &Value) -> Value {
     })
 }
 
-/// The annotations that say when to use a tool.
+/// The names of the annotations that say when to use a tool.
 const HINTS: [&str; 3] = ["usage", "context", "purpose"];
 
-/// When to use a tool that gives no hint: when what it does is wanted.
+/// Returns the `when_to_use` text for a tool without a hint. It repeats the description.
 fn use_of(description: &str) -> String {
     format!("Use when this is needed: {description}")
 }
@@ -129,7 +130,7 @@ fn inputs(schema: Option<&Value>) -> Vec<Value> {
     };
     let properties = member("properties").and_then(Value::as_object);
     let properties = properties.into_iter().flatten();
-    // An input has to have a name; a property need not.
+    // An input must have a name that is not blank, but a property may have a blank one.
     let named = properties.filter(|(name, _)| !is_blank(name));
     named.map(|(name, property)| input(name, property, is_required(name))).collect()
 }
@@ -156,7 +157,8 @@ fn input(name: &str, property: &Value, is_required: bool) -> Value {
     Value::Object(input)
 }
 
-/// Whether an input's `schema` may hold this: the format wants `properties` and `required` well-formed.
+/// True if the schema is allowed as an input's `schema`. If present, `properties` must be an object and
+/// `required` an array of strings.
 fn is_input_schema(schema: &Map<String, Value>) -> bool {
     let names =
         |list: &Value| list.as_array().is_some_and(|names| names.iter().all(Value::is_string));
@@ -164,7 +166,7 @@ fn is_input_schema(schema: &Map<String, Value>) -> bool {
         && schema.get("required").is_none_or(names)
 }
 
-/// What an MCP tool can say of a descriptor.
+/// Builds an MCP tool from the parts of a descriptor that an MCP tool can express.
 fn offered(descriptor: &Value) -> Value {
     let member = |name: &str| descriptor.get(name);
     let description = member("description").and_then(Value::as_str).unwrap_or_default();
@@ -211,7 +213,8 @@ fn property(input: &Value) -> Value {
     Value::Object(property)
 }
 
-/// A document without one of our slots, and what stood in it. A slot that is not as we write it is ignored.
+/// Removes one of our slots from `_meta`. Returns the document and the patch that the slot held. A slot that
+/// holds no valid patch is removed and ignored.
 fn without_slot(document: &Value, slot: &str) -> (Value, Vec<Operation>) {
     let mut document = document.clone();
     let meta = document.get_mut("_meta").and_then(Value::as_object_mut);
@@ -230,7 +233,7 @@ fn put_into_slot(document: &mut Value, slot: &str, patch: &[Operation]) {
     let (Some(members), false) = (document.as_object_mut(), patch.is_empty()) else { return };
     let meta = members.entry("_meta").or_insert_with(|| json!({}));
     if let Some(meta) = meta.as_object_mut() {
-        // Serialising plain data into a tree cannot fail.
+        // Serializing plain data into a tree cannot fail.
         meta.insert(slot.to_owned(), serde_json::to_value(patch).unwrap_or_default());
     }
 }

@@ -1,4 +1,4 @@
-//! ATDF tool descriptors, basic 1.x and enhanced 2.x, and their conversion to and from MCP tools.
+//! Holds ATDF tool descriptors, basic 1.x and enhanced 2.x, and converts them to and from MCP tools.
 
 mod check;
 mod convert;

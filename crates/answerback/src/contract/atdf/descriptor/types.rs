@@ -7,19 +7,19 @@ use crate::contract::{Contract, Invalid, Profile};
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "the format has exactly these two editions")]
 pub enum Edition {
-    /// 1.x: what the tool does, when and how to use it.
+    /// Edition 1.x. It says what the tool does, when to use it, and how.
     Basic,
-    /// 2.x: also metadata, translations, prerequisites, feedback and examples.
+    /// Edition 2.x. It adds metadata, translations, prerequisites, feedback and examples.
     Enhanced,
 }
 
-/// The members that only the enhanced edition has.
+/// The names of the members that only the enhanced edition has.
 pub(super) const ENHANCED: [&str; 5] =
     ["metadata", "examples", "localization", "prerequisites", "feedback"];
 
 impl Edition {
-    /// Recognises the edition: a `schema_version` that starts with `2.`, or any member that only the
-    /// enhanced edition has, makes it enhanced.
+    /// Detects the edition of a descriptor. It is enhanced if its `schema_version` starts with `2.`, or if it
+    /// has a member that only the enhanced edition has.
     ///
     /// ```
     /// use answerback::contract::atdf::descriptor::Edition;
@@ -90,23 +90,23 @@ pub struct Descriptor {
 }
 
 impl Descriptor {
-    /// Reads a descriptor of either edition.
+    /// Parses a descriptor of either edition.
     ///
     /// # Errors
     ///
-    /// When the document does not meet the contract.
+    /// Returns [`Invalid`] if the document does not meet the contract under the lenient profile.
     pub fn from_document(document: &Value) -> Result<Self, Invalid> {
         Invalid::unless_valid(Contract::Descriptor.check(document, Profile::Lenient))?;
         Self::deserialize(document).map_err(|error| Invalid::unreadable(&error))
     }
 
-    /// The descriptor as a JSON document, keys in the format's order.
+    /// Returns the descriptor as a JSON document, with its keys in the order of the format.
     pub fn to_document(&self) -> Value {
-        // Serialising plain data into a tree cannot fail.
+        // Serializing plain data into a tree cannot fail.
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// The tool's id, under whichever name it stands.
+    /// Returns `tool_id`, or `id` if there is no `tool_id`. The text is empty if the descriptor has neither.
     pub fn name(&self) -> &str {
         self.tool_id.as_deref().or(self.id.as_deref()).unwrap_or_default()
     }

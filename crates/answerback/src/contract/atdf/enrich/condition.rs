@@ -5,25 +5,25 @@ use super::shown;
 use crate::call;
 use crate::finding::preview;
 
-/// One thing that a value has to meet: in words, as a constraint, and as a schema that judges it alone.
+/// One condition on a value: as a sentence, as a constraint, and as a schema that checks only this condition.
 pub(super) struct Condition {
-    /// The name under which its result and its constraint stand, such as `min_length`.
+    /// The name of its validation result and of its constraint, such as `min_length`.
     pub(super) name: &'static str,
-    /// The condition in words.
+    /// The condition as a sentence.
     pub(super) sentence: String,
-    /// The bound, the pattern or the list.
+    /// The bound, pattern or list to show among the constraints, if any.
     pub(super) constraint: Option<Value>,
-    /// The keyword and what it needs beside it.
+    /// The schema with only this keyword and the sibling keywords that it depends on.
     alone: Value,
-    /// The types of value that it judges; others pass it unseen.
+    /// The value types that the condition applies to. Empty means every type.
     applies_to: &'static [&'static str],
 }
 
-/// Whether a condition holds for a value.
+/// The result of checking a value against one condition.
 #[derive(Clone)]
 pub(super) enum Verdict {
     Holds(bool),
-    /// The condition does not judge values of this type, in words.
+    /// The condition does not apply to values of this type. Holds the reason as text.
     NotChecked(String),
 }
 
@@ -37,7 +37,7 @@ impl From<Verdict> for Value {
 }
 
 impl Condition {
-    /// Judges a value by this condition alone. `None` when the schema does not compile.
+    /// Checks a value against only this condition. Returns `None` if the schema does not compile.
     pub(super) fn judge(&self, schema: &Schema<'_>, value: &Value) -> Option<Verdict> {
         let kind = type_of(value);
         if !self.applies_to.is_empty() && !self.applies_to.contains(&kind) {
@@ -49,13 +49,13 @@ impl Condition {
     }
 }
 
-/// The conditions that one part of a schema sets, each in words about `subject`.
+/// Returns the conditions that one part of a schema sets, as sentences about `subject`.
 pub(super) fn conditions(subject: &str, part: &Map<String, Value>) -> Vec<Condition> {
     let keywords = KEYWORDS.iter();
     keywords.filter_map(|keyword| keyword.condition(subject, part)).collect()
 }
 
-/// The type of a value, as schemas name it.
+/// Returns the JSON Schema type of a value. An integer counts as a number.
 pub(super) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -67,17 +67,17 @@ pub(super) fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// A keyword, what it judges, and how it is put into words.
+/// A JSON Schema keyword, the value types that it applies to, and its wording.
 struct Keyword {
     word: &'static str,
-    /// The name under which its result and its constraint stand.
+    /// The name of its validation result and of its constraint.
     name: &'static str,
     applies_to: &'static [&'static str],
-    /// What has to stand beside the keyword for it to mean the same.
+    /// The sibling keywords that it depends on, such as `prefixItems` for `items`.
     beside: &'static [&'static str],
-    /// What follows "… must"; `None` when the keyword sets no condition as it stands.
+    /// Returns the words after "… must". Returns `None` if this value of the keyword sets no condition.
     words: fn(&Value, &Map<String, Value>) -> Option<String>,
-    /// Whether the keyword's value is shown among the constraints.
+    /// True if the keyword's value is shown among the constraints.
     is_constraint: bool,
 }
 
@@ -105,14 +105,15 @@ impl Keyword {
     }
 }
 
-/// What a keyword tells the one beside it, without the demands it makes itself.
+/// Returns a sibling keyword reduced to the parts that the main keyword depends on. The sibling's own
+/// conditions are removed, so that they cannot fail the check.
 fn without_demands(name: &str, value: &Value) -> Option<Value> {
     match (name, value) {
         ("properties" | "patternProperties", Value::Object(members)) => {
             Some(members.keys().map(|name| (name.clone(), json!({}))).collect())
         }
         ("prefixItems", Value::Array(parts)) => Some(parts.iter().map(|_| json!({})).collect()),
-        // Since draft 6 a bound of its own.
+        // Since draft 6 an exclusive bound is a condition of its own.
         ("exclusiveMinimum" | "exclusiveMaximum", Value::Number(_)) => None,
         _ => Some(value.clone()),
     }
@@ -139,14 +140,14 @@ impl Keyword {
         self
     }
 
-    /// Not among the constraints: its value is a schema, or says no more than the words.
+    /// Excludes the keyword's value from the constraints. It is a schema, or adds nothing to the words.
     const fn in_words_only(mut self) -> Self {
         self.is_constraint = false;
         self
     }
 }
 
-/// The keywords that set conditions, in the order in which they are told.
+/// The keywords that set conditions, in the order in which they are reported.
 const KEYWORDS: &[Keyword] = &[
     keyword("type", "type", ANYTHING, |kind, _| Some(format!("be {}", kinds(kind)?)))
         .in_words_only(),
@@ -170,7 +171,7 @@ const KEYWORDS: &[Keyword] = &[
         Some(format!("match the pattern {}", shown::pattern(pattern.as_str()?)))
     }),
     keyword("minimum", "min_value", NUMBER, |bound, part| {
-        // In draft 4 the exclusive bounds are flags beside the bound.
+        // In draft 4 the exclusive bounds are flags next to the bound.
         let words = if part.get("exclusiveMinimum") == Some(&json!(true)) {
             "be greater than"
         } else {
@@ -279,7 +280,7 @@ const KEYWORDS: &[Keyword] = &[
     keyword("not", "not", ANYTHING, |part, _| Some(forbidden(part))).in_words_only(),
 ];
 
-/// What a part of a schema asks for, in a few words.
+/// Describes the values that a part of a schema accepts, in a few words.
 fn described(part: &Value) -> String {
     let Some(members) = part.as_object() else {
         return if part == &json!(false) { "nothing at all" } else { "anything" }.to_owned();
@@ -320,8 +321,8 @@ fn described(part: &Value) -> String {
     words
 }
 
-/// What a `not` forbids, after "must". A rule that a few words cannot repeat exactly is only mentioned: they
-/// would forbid more than it does.
+/// Returns the words after "must" for a `not`. A rule that a few words cannot describe exactly is only
+/// mentioned, because a rough description would forbid too much.
 fn forbidden(part: &Value) -> String {
     let listed = |keyword: &str| part.get(keyword).is_some();
     if listed("const") || listed("enum") {
@@ -365,7 +366,7 @@ fn counted(count: &Value, noun: &str) -> Option<String> {
     Some(format!("{} {noun}{plural}", preview(count)))
 }
 
-/// A format of JSON Schema in words.
+/// Returns the name of a JSON Schema format in words.
 pub(super) fn format_words(format: &str) -> String {
     let words = match format {
         "date-time" => "an RFC 3339 date and time (YYYY-MM-DDTHH:mm:ssZ)",

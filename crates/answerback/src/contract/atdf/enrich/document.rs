@@ -5,10 +5,11 @@ use super::shown;
 use crate::contract::atdf::ErrorBuilder;
 use crate::finding::{ValidationError, codes};
 
-/// How many findings are told of in full.
+/// The largest number of findings that are described in full.
 const MOST: usize = 8;
 
-/// Adds what the rules say that a document breaks: each rule as a condition, its remedy as a step.
+/// Adds the broken rules of the document to the error. Each rule becomes a condition, and its remedy becomes
+/// a step of the solution.
 pub(super) fn enriched(
     mut error: ErrorBuilder,
     errors: &[&ValidationError],

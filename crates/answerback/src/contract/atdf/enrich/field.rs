@@ -10,40 +10,41 @@ use super::suggestion::{Only, is_near_name, suggestion};
 use crate::finding::{ValidationError, preview};
 use crate::json::Pointer;
 
-/// How many conditions of one field are told.
+/// The largest number of conditions reported for one field.
 const MOST_CONDITIONS: usize = 12;
-/// How many valid examples of one field are shown.
+/// The largest number of valid examples shown for one field.
 const MOST_EXAMPLES: usize = 2;
 
-/// One place of the arguments that is wrong, with all that the schema says of it.
+/// One invalid place in the arguments, with everything that the schema says about it.
 pub(super) struct Field<'f, 's> {
     pub(super) place: Pointer,
-    /// The place as people write it.
+    /// The place as people write it, such as `options.tags[2]`.
     pub(super) name: String,
-    /// Why it is wrong: the first finding here.
+    /// The first finding at this place.
     pub(super) finding: &'f ValidationError,
-    /// What was sent, if anything was.
+    /// The value that was sent, or `None` if it is missing.
     pub(super) value: Option<&'f Value>,
-    /// Whether what was sent must not be shown.
+    /// True if the value must not be shown.
     pub(super) is_secret: bool,
     mistake: FieldProblem<'s>,
-    /// The parts of the schema that judge the value.
+    /// The parts of the schema that apply to the value.
     parts: Vec<&'s Value>,
-    /// What stands for the parts where several branches of a union were compared: the values of all.
+    /// A schema with the allowed values of all branches of a union. It replaces `parts` if the check compared
+    /// several branches.
     joined: Option<Value>,
 }
 
-/// What is wrong with a field.
+/// The kind of problem that a field has.
 enum FieldProblem<'s> {
-    /// It is there, and not as it has to be.
+    /// The value is present but invalid.
     Wrong,
-    /// It is not there.
+    /// The value is missing.
     Missing,
-    /// It is there, and the object it stands in knows no such member.
+    /// The member is present, but the schema of its object, `owner`, does not define it.
     Unknown { owner: &'s Value },
 }
 
-/// A condition on a field and whether it holds.
+/// A condition on a field with the result of its check.
 pub(super) struct Judged {
     pub(super) name: &'static str,
     pub(super) sentence: String,
@@ -57,7 +58,7 @@ impl Judged {
     }
 }
 
-/// The first fields that the findings are about, at most `most`, and how many more there are.
+/// Groups findings by field. Returns at most `most` fields, and the number of fields that were left out.
 pub(super) fn fields<'f, 's>(
     findings: &[&'f ValidationError],
     schema: &Schema<'s>,
@@ -106,7 +107,7 @@ impl<'f, 's> Field<'f, 's> {
         }
         let mut parts = parts;
         if !finding.facts.types.is_empty() {
-            // Every branch asks for another type, so no branch says more than the whole.
+            // Every branch asks for another type, so no branch is more useful than the whole.
             parts.truncate(1);
         }
         let joined = finding.facts.values.as_deref().map(|values| json!({"enum": values}));
@@ -114,7 +115,8 @@ impl<'f, 's> Field<'f, 's> {
         Self { place, name, finding, value, is_secret, mistake, parts, joined }
     }
 
-    /// Everything that applies to the value: keywords of one object each.
+    /// Returns the schema objects that apply to the value: those of `joined` if it is set, otherwise those of
+    /// `parts`.
     fn facets<'p>(&'p self, schema: &Schema<'s>) -> Vec<&'p Map<String, Value>>
     where
         's: 'p,
@@ -125,7 +127,8 @@ impl<'f, 's> Field<'f, 's> {
         }
     }
 
-    /// Whether the place lies in a branch of a union, so that what is asked for there is one way of several.
+    /// True if the place lies in a branch of a union. Its conditions are then only one of several
+    /// alternatives.
     fn is_in_branch(&self) -> bool {
         let path = self.finding.schema_path.as_ref();
         path.is_some_and(|path| path.tokens().any(|token| token == "anyOf" || token == "oneOf"))
@@ -135,13 +138,13 @@ impl<'f, 's> Field<'f, 's> {
         matches!(self.mistake, FieldProblem::Missing)
     }
 
-    /// What was sent and is not right, where it may be shown. Of a member that is not known it is the name
-    /// that is wrong, not the value.
+    /// Returns the invalid value if it may be shown. Returns `None` for an unknown member, because its name
+    /// is wrong, not its value.
     pub(super) fn wrong_value(&self) -> Option<&'f Value> {
         self.value.filter(|_| matches!(self.mistake, FieldProblem::Wrong) && !self.is_secret)
     }
 
-    /// The conditions on this field, each judged where there is a value to judge.
+    /// Returns the conditions on this field. Each has a result if there is a value to check.
     pub(super) fn judged(&self, schema: &Schema<'s>) -> Vec<Judged> {
         let mut judged: Vec<Judged> = Vec::new();
         if let FieldProblem::Unknown { owner } = self.mistake {
@@ -175,7 +178,8 @@ impl<'f, 's> Field<'f, 's> {
         Judged { name, sentence, constraint, verdict }
     }
 
-    /// The condition that a member breaks which its object does not know.
+    /// Returns the condition that an unknown member breaks: its object must have no other members than the
+    /// known ones.
     fn unknown(&self, owner: &'s Value, schema: &Schema<'s>) -> Option<Judged> {
         let names = known_names(owner, schema);
         let (parent, _) = self.place.split_last()?;
@@ -190,7 +194,7 @@ impl<'f, 's> Field<'f, 's> {
         Some(Judged { name: "known_members", sentence, constraint: None, verdict })
     }
 
-    /// Without a schema to look into, what the finding itself says.
+    /// Builds a condition from the finding itself, for a field without conditions from the schema.
     fn as_found(&self) -> Judged {
         let sentence = match &self.finding.expected_value {
             Some(expected) => format!("{} must be: {expected}", self.name),
@@ -200,13 +204,13 @@ impl<'f, 's> Field<'f, 's> {
         Judged { name: "valid", sentence: shown::sentence(&sentence), constraint: None, verdict }
     }
 
-    /// The format that the schema names.
+    /// Returns the `format` that the schema names.
     pub(super) fn format(&self, schema: &Schema<'s>) -> Option<&'s str> {
         let facets = self.parts.iter().flat_map(|part| schema.facets(part));
         facets.into_iter().find_map(|facet| facet.get("format")?.as_str())
     }
 
-    /// Whether anything says what a text has to look like, beyond its length.
+    /// True if the schema describes a string by more than its length.
     fn describes_texts(&self, schema: &Schema<'s>) -> bool {
         const TELLING: [&str; 7] =
             ["enum", "const", "examples", "default", "format", "pattern", "not"];
@@ -214,8 +218,8 @@ impl<'f, 's> Field<'f, 's> {
         facets.iter().any(|facet| TELLING.iter().any(|keyword| facet.contains_key(*keyword)))
     }
 
-    /// Values that the schema accepts here, validated. A text that only its length is known of has none: any
-    /// would be made up.
+    /// Returns values that the schema accepts here, each validated. If only the length of a string is known,
+    /// there are no examples, because they would be made up.
     pub(super) fn examples(&self, schema: &Schema<'s>) -> Vec<Value> {
         if self.finding.facts.is_contradiction {
             return Vec::new();
@@ -225,7 +229,7 @@ impl<'f, 's> Field<'f, 's> {
         };
         let sampler = Sampler::new(schema);
         let describes_texts = self.describes_texts(schema);
-        // What the author of the schema gives for a secret may be one.
+        // A value that the schema's author wrote for a secret field may be a real secret.
         let find = |part: &Value| {
             let found = sampler.valid(part, MOST_EXAMPLES, !self.is_secret);
             let is_known = |value: &Value| describes_texts || !value.is_string();
@@ -239,7 +243,7 @@ impl<'f, 's> Field<'f, 's> {
         if near.is_empty() { find(whole) } else { near }
     }
 
-    /// The value that was certainly meant.
+    /// Returns the value that the caller certainly meant, if there is one and it may be shown.
     pub(super) fn suggestion(&self, schema: &Schema<'s>) -> Option<Value> {
         if self.is_secret
             || self.parts.is_empty()
@@ -254,7 +258,7 @@ impl<'f, 's> Field<'f, 's> {
         suggestion(self.value, &facets, only, &validator).filter(shown::is_showable)
     }
 
-    /// All parts as one.
+    /// Combines all parts into one schema.
     fn all_parts(&self) -> Value {
         if let Some(joined) = &self.joined {
             return joined.clone();
@@ -265,7 +269,7 @@ impl<'f, 's> Field<'f, 's> {
         }
     }
 
-    /// The one known name that an unknown one is near to.
+    /// Returns the known name that the unknown one resembles, if exactly one does.
     fn meant_name(&self, schema: &Schema<'s>) -> Option<&'s str> {
         let FieldProblem::Unknown { owner } = self.mistake else { return None };
         let (_, last) = self.place.split_last()?;
@@ -275,13 +279,13 @@ impl<'f, 's> Field<'f, 's> {
         meant.next().is_none().then_some(first)
     }
 
-    /// The place that an unknown member is renamed to.
+    /// Returns the place that an unknown member should be renamed to.
     pub(super) fn renamed(&self, schema: &Schema<'s>) -> Option<Pointer> {
         let (parent, _) = self.place.split_last()?;
         Some(parent.join(self.meant_name(schema)?))
     }
 
-    /// What to do about it, in one step.
+    /// Describes how to fix the field, as one step of the solution.
     pub(super) fn step(
         &self,
         judged: &[Judged],
@@ -356,7 +360,8 @@ fn mistake<'s>(
             let is_covered = schema.facets(located.field).iter().any(|facet| {
                 located.failing.as_object().is_some_and(|failing| std::ptr::eq(*facet, failing))
             });
-            // A branch that was entered says more than the whole, which allows others.
+            // The branch with the failing keyword is more specific than the whole, which also allows other
+            // branches.
             if !is_covered && located.failing.is_object() {
                 parts.push(located.failing);
             }

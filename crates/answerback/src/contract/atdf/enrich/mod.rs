@@ -1,8 +1,8 @@
-//! From any list of findings to an enriched error.
+//! Turns any list of findings into an enriched error.
 //!
-//! [`enrich()`] looks up what failed, in the tool's schema or in a contract's table of rules, and says in plain
-//! words what was expected. Whatever it shows as right has been validated first; whatever it shows at
-//! all is bounded, and secrets are left out.
+//! [`enrich()`] looks up the failed rules in the tool's schema or in a contract's table of rules. It
+//! describes in plain words what was expected. Every value shown as valid is validated first. All texts are
+//! bounded in length, and secrets are left out.
 
 mod condition;
 mod document;

@@ -12,33 +12,33 @@ use crate::finding::ValidationError;
 use crate::json::Pointer;
 use crate::time::Timestamp;
 
-/// Where findings come from, and with it where to look up what was expected.
+/// The source of the findings. It decides where the expectations are looked up.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum EnrichSource<'a> {
-    /// A tool call, judged by the JSON Schema of the tool's arguments.
+    /// A tool call, checked against the JSON Schema of the tool's arguments.
     Call {
-        /// The schema.
+        /// The JSON Schema of the tool's arguments.
         schema: &'a Value,
-        /// The arguments; `null` when they could not be read.
+        /// The arguments, or `null` if they could not be parsed.
         arguments: &'a Value,
     },
-    /// A document, judged by the rules of its contract.
+    /// A document, checked against the rules of its contract.
     Document {
-        /// The document; `null` when it could not be read.
+        /// The document, or `null` if it could not be parsed.
         document: &'a Value,
     },
 }
 
-/// How many fields are told of in full.
+/// The largest number of fields that are described in full.
 const MOST_FIELDS: usize = 5;
-/// How many findings ride along.
+/// The largest number of findings in `details.errors`.
 const MOST_FINDINGS: usize = 20;
 
-/// Makes an enriched error of findings: what was expected in plain words, constraints, examples that are
-/// validated before they are shown, a result for every condition, and a solution step by step.
+/// Turns findings into an enriched error. It has the expectations in plain words, constraints, validated
+/// examples, a result for every condition, and a solution step by step.
 ///
-/// `None` when no finding is an error. What it makes passes the strict check.
+/// Returns `None` if no finding is an error. The response passes the strict check.
 ///
 /// ```
 /// use answerback::contract::atdf::{EnrichSource, enrich};
@@ -83,7 +83,8 @@ pub fn enrich(
     })
 }
 
-/// The arguments without what the schema calls secret, at any depth.
+/// Returns the arguments without the values that the schema marks as secret, at any depth. If the schema does
+/// not compile, everything is hidden.
 fn visible<'v>(schema: &Value, arguments: &'v Value) -> Cow<'v, Value> {
     if !calls_secrets(schema) {
         return Cow::Borrowed(arguments);
@@ -109,10 +110,10 @@ fn with_findings(
     if left_out == 0 { error } else { error.detail("errors_left_out", left_out) }
 }
 
-/// The code of findings of several kinds, and of documents.
+/// The code for documents and for findings of several kinds.
 const SEVERAL: &str = "VALIDATION_FAILED";
 
-/// The code that the kinds of the findings come to.
+/// Returns the code of the findings' kind, or [`SEVERAL`] if they have different kinds.
 fn call_code(errors: &[&ValidationError]) -> &'static str {
     let mut codes = errors.iter().map(|finding| match &*finding.error_code {
         "VAL-001" => "REQUIRED_FIELD_MISSING",
@@ -131,7 +132,7 @@ fn call_code(errors: &[&ValidationError]) -> &'static str {
     if codes.all(|code| code == first) { first } else { SEVERAL }
 }
 
-/// The one pointer that all findings have, else the word for the whole.
+/// Returns the pointer that all findings share. Returns `whole` if they differ or are at the root.
 fn field_name(errors: &[&ValidationError], whole: &str) -> String {
     match one_place(errors) {
         Some(place) if !place.is_root() => shown::pointer(place),
@@ -173,7 +174,7 @@ fn enriched_call(
         field.is_secret |= field.place.find(visible) != field.value;
     }
     let is_single = all.len() == 1;
-    // What is renamed to a missing field need not be added too.
+    // A missing field does not have to be added if another member is renamed to it.
     let renamed: Vec<Pointer> = all.iter().filter_map(|field| field.renamed(schema)).collect();
     let mut steps = Vec::new();
     let mut valid: Vec<(String, Vec<Value>)> = Vec::new();
@@ -201,13 +202,13 @@ fn enriched_call(
     with_examples(error, valid, &all).solution(numbered(&steps))
 }
 
-/// Steps as one line: `1) … 2) …`.
+/// Joins steps into one line: `1) … 2) …`.
 pub(super) fn numbered(steps: &[String]) -> String {
     let numbered = steps.iter().enumerate().map(|(index, step)| format!("{}) {step}", index + 1));
     numbered.collect::<Vec<_>>().join(" ")
 }
 
-/// Arguments that could not be read as JSON: there is nothing to look up in a schema.
+/// Completes the error for arguments that are not valid JSON. No part of the schema applies to them.
 fn not_json(error: ErrorBuilder, finding: &ValidationError) -> ErrorBuilder {
     let error = match &finding.actual_value {
         Some(actual) => error.received("arguments", shown::sentence(actual)),
@@ -231,7 +232,8 @@ fn not_json(error: ErrorBuilder, finding: &ValidationError) -> ErrorBuilder {
 }
 
 impl Field<'_, '_> {
-    /// The name under which this field stands in the response: its own when it is the only one, else its pointer.
+    /// Returns the name of this field in the response: its own name if it is the only field, otherwise its
+    /// pointer.
     fn key(&self, is_single: bool) -> String {
         if is_single { self.name.clone() } else { shown::pointer(&self.place) }
     }
@@ -249,7 +251,7 @@ fn with_received(
     if let Some(value) = field.value {
         return error.received(field.key(is_single), shown::value(value));
     }
-    // Of what is missing, the names beside it tell the most: one of them may be a slip of the pen.
+    // For a missing member, show the names of its siblings. One of them may be a misspelling.
     let Some((parent, _)) = field.place.split_last() else { return error };
     let Some(Value::Object(members)) = parent.find(arguments) else { return error };
     let names: Vec<Value> = members
@@ -281,7 +283,7 @@ fn with_conditions(
             format!("{} {}", field.key(false), one.name)
         };
         let result = Value::from(verdict.clone());
-        // Several parts may set the same condition; it holds when all of them do.
+        // Several parts may set the same condition. It holds only if all of them hold.
         if results.get(&name).is_none_or(|held| held == &Value::Bool(true)) {
             results.insert(name, result);
         }
@@ -305,7 +307,8 @@ fn with_conditions(
     error
 }
 
-/// Texts are shown as they are; other values by the name of their field, so that 5 cannot be taken for "5".
+/// Adds the examples. Strings for a single field are shown as they are. Other values are shown by field name,
+/// so that 5 cannot be mistaken for "5".
 fn with_examples(
     mut error: ErrorBuilder,
     valid: Vec<(String, Vec<Value>)>,
@@ -336,7 +339,7 @@ fn with_examples(
     error
 }
 
-/// A finding as it may be shown: bounded, and without what a secret field held.
+/// Returns a copy of a finding that may be shown: bounded in length and without the value of a secret field.
 fn as_shown(finding: &ValidationError, schema: &Schema<'_>, arguments: &Value) -> ValidationError {
     let mut shown = finding.clone();
     let field = Field::new(finding, schema, arguments);
@@ -346,7 +349,7 @@ fn as_shown(finding: &ValidationError, schema: &Schema<'_>, arguments: &Value) -
             Value::String(text) => text.clone(),
             other => other.to_string(),
         });
-        // A letter or two would be found in any sentence.
+        // A shorter secret would match inside ordinary words.
         if let Some(secret) = secret.filter(|secret| secret.chars().count() > 2) {
             shown.message = shown.message.replace(&secret, shown::NOT_SHOWN);
         }
@@ -354,7 +357,7 @@ fn as_shown(finding: &ValidationError, schema: &Schema<'_>, arguments: &Value) -
     bounded(&shown)
 }
 
-/// A finding whose texts are lines of a bounded length.
+/// Returns a copy of a finding whose texts are single lines of bounded length.
 fn bounded(finding: &ValidationError) -> ValidationError {
     let mut shown = finding.clone();
     shown.message = shown::sentence(&shown.message);

@@ -5,18 +5,18 @@ use serde_json::{Map, Number, Value, json};
 
 use super::schema::Schema;
 
-/// Finds values that a part of a schema accepts. Each is validated before it is given out.
+/// Finds values that a part of a schema accepts. Each value is validated before it is returned.
 pub(super) struct Sampler<'a, 's> {
     schema: &'a Schema<'s>,
-    /// How many parts may still be looked at: schemas that grow without end are given up.
+    /// The number of schema parts that may still be visited. The limit stops schemas that expand without end.
     fuel: Cell<u32>,
 }
 
-/// How many parts are looked at for one field.
+/// The largest number of schema parts visited for one field.
 const FUEL: u32 = 400;
-/// How deep a sample is built.
+/// The largest nesting depth of a sample.
 const DEEPEST: u8 = 6;
-/// The longest text and the longest list that are built.
+/// The largest length of a generated string or list.
 const LONGEST: usize = 120;
 
 impl<'a, 's> Sampler<'a, 's> {
@@ -24,13 +24,13 @@ impl<'a, 's> Sampler<'a, 's> {
         Self { schema, fuel: Cell::new(FUEL) }
     }
 
-    /// At most `most` different values that the part accepts: what its author gives (`examples`, `default`,
-    /// `const`, `enum`) before what is made up.
+    /// Returns at most `most` different values that the part accepts. If `use_given` is set, values from the
+    /// schema's author (`examples`, `default`, `const`, `enum`) come before generated ones.
     pub(super) fn valid(&self, part: &Value, most: usize, use_given: bool) -> Vec<Value> {
         self.within(Some(part), DEEPEST + 1, most, use_given)
     }
 
-    /// The parts of a schema that all judge a value, as one.
+    /// Merges a part with everything that its `$ref` and `allOf` add.
     fn merged(&self, part: &Value) -> Map<String, Value> {
         let mut merged = Map::new();
         self.merge(&mut merged, part, 0);
@@ -63,7 +63,7 @@ impl<'a, 's> Sampler<'a, 's> {
         left > 0
     }
 
-    /// Values that may do, the likeliest first.
+    /// Returns values that may be valid, the likeliest first.
     fn candidates(&self, merged: &Map<String, Value>, depth: u8, use_given: bool) -> Vec<Value> {
         if depth == 0 || !self.burn() {
             return Vec::new();
@@ -93,7 +93,7 @@ impl<'a, 's> Sampler<'a, 's> {
         found
     }
 
-    /// Values that a part accepts, built one step less deep.
+    /// Returns at most `most` values that a part accepts. Their members are built one level less deep.
     fn within(&self, part: Option<&Value>, depth: u8, most: usize, use_given: bool) -> Vec<Value> {
         let anything = json!({});
         let part = part.unwrap_or(&anything);
@@ -106,7 +106,7 @@ impl<'a, 's> Sampler<'a, 's> {
                 found.push(candidate);
             }
         }
-        // The author of the schema knows more of the tool than any value that is made up.
+        // The schema's author knows the tool, so these strings are better than generated ones.
         if !found.is_empty() && merged.get("type") == Some(&json!("string")) {
             return found;
         }
@@ -125,7 +125,7 @@ impl<'a, 's> Sampler<'a, 's> {
         }
         let (first, rest) = match (merged.get("prefixItems"), merged.get("items")) {
             (Some(Value::Array(first)), rest) => (first.as_slice(), rest),
-            // Up to draft 2019-09 a list of parts stood under `items`.
+            // Up to draft 2019-09 the list of positional items is called `items`.
             (_, Some(Value::Array(first))) => (first.as_slice(), merged.get("additionalItems")),
             (_, rest) => (&[][..], rest),
         };
@@ -142,7 +142,7 @@ impl<'a, 's> Sampler<'a, 's> {
             );
         }
         let missing = least.saturating_sub(list.len());
-        // An empty list is a poor example where one item would do.
+        // An empty list is a poor example if a list with one item is valid too.
         let wanted = if missing == 0 && list.is_empty() { 1 } else { missing };
         let mut found = Vec::new();
         let shortest = list.clone();
@@ -194,7 +194,7 @@ impl<'a, 's> Sampler<'a, 's> {
     }
 }
 
-/// What the author of the schema gives as values.
+/// Returns the values that the schema's author wrote: `const`, `examples`, `default` and `enum`.
 fn given(merged: &Map<String, Value>) -> Vec<Value> {
     let list = |name: &str| merged.get(name).and_then(Value::as_array).into_iter().flatten();
     let one = |name: &str| merged.get(name).into_iter();
@@ -206,7 +206,7 @@ fn given(merged: &Map<String, Value>) -> Vec<Value> {
         .collect()
 }
 
-/// The alternatives of which one has to be met.
+/// Returns the alternatives of `anyOf`, `oneOf` and `if`. A value has to match one of them.
 fn branches(merged: &Map<String, Value>) -> Vec<Value> {
     let list = |name: &str| merged.get(name).and_then(Value::as_array).into_iter().flatten();
     let chosen = list("anyOf").chain(list("oneOf")).take(6).cloned();
@@ -260,13 +260,14 @@ fn merge_keyword(merged: &mut Map<String, Value>, name: &str, value: &Value) {
     }
 }
 
-/// The types of value to try: those that are named, else those that the keywords speak of, else a text.
+/// Returns the value types to try: those that the schema names. Without a `type`, these are the types that
+/// its keywords imply, then string, integer and boolean.
 fn kinds(merged: &Map<String, Value>) -> Vec<&str> {
     match merged.get("type") {
         Some(Value::String(kind)) => return vec![kind],
         Some(Value::Array(list)) => {
             let mut kinds: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
-            // An example of nothing is the last that helps.
+            // `null` is the least helpful example, so it comes last.
             kinds.sort_by_key(|kind| *kind == "null");
             return kinds;
         }
@@ -296,12 +297,12 @@ fn kinds(merged: &Map<String, Value>) -> Vec<&str> {
 
 fn count(merged: &Map<String, Value>, name: &str) -> usize {
     let count = merged.get(name).and_then(Value::as_f64).unwrap_or(0.0);
-    // Counts that are not whole numbers within reason are nonsense or out of reach.
+    // Any other count is invalid or too large to generate.
     if count.is_finite() && (0.0..=1e6).contains(&count) {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "between 0 and 1e6"
+            reason = "the value is between 0 and 1e6"
         )]
         let count = count.ceil() as usize;
         count
@@ -310,7 +311,7 @@ fn count(merged: &Map<String, Value>, name: &str) -> usize {
     }
 }
 
-/// Numbers within the bounds, the plain ones first.
+/// Returns numbers within the bounds, the simplest first.
 fn numbers(merged: &Map<String, Value>, is_integer: bool) -> Vec<Value> {
     let bound = |name: &str| merged.get(name).and_then(Value::as_f64);
     let step = bound("multipleOf").filter(|step| *step > 0.0).unwrap_or(1.0);
@@ -339,18 +340,19 @@ fn numbers(merged: &Map<String, Value>, is_integer: bool) -> Vec<Value> {
         .collect()
 }
 
-/// A whole number without a fraction where it is one and can be told exactly.
+/// Returns an integer if the number is whole and below 2^53. Otherwise returns a float, or `None` if it has
+/// to be an integer.
 fn plain_number(number: f64, is_integer: bool) -> Option<Value> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() < EXACT {
-        #[expect(clippy::cast_possible_truncation, reason = "whole and below 2^53")]
+        #[expect(clippy::cast_possible_truncation, reason = "the value is whole and below 2^53")]
         let whole = number as i64;
         return Some(whole.into());
     }
     if is_integer { None } else { Number::from_f64(number).map(Value::Number) }
 }
 
-/// Texts that meet the format, the pattern and the lengths, as far as can be told beforehand.
+/// Returns strings that may match the format, the pattern and the lengths. The caller validates them.
 fn texts(merged: &Map<String, Value>) -> Vec<String> {
     let least = count(merged, "minLength");
     if least > LONGEST {
@@ -380,7 +382,7 @@ fn texts(merged: &Map<String, Value>) -> Vec<String> {
     found
 }
 
-/// A text for each format, which is also worth a try for a pattern.
+/// One example for each format. The examples are also tried for patterns.
 const FORMATS: &[(&str, &str)] = &[
     ("date-time", "2024-01-15T09:30:00Z"),
     ("date", "2024-01-15"),
@@ -403,7 +405,8 @@ const FORMATS: &[(&str, &str)] = &[
     ("regex", "^[a-z]+$"),
 ];
 
-/// A short text that a pattern matches, its open repetitions repeated this often.
+/// Builds a short string from a pattern, with each repetition repeated `repeated` times within its bounds.
+/// Anchors are ignored, so the string may not match.
 fn matching(pattern: &str, repeated: usize) -> Option<String> {
     let hir = regex_syntax::Parser::new().parse(pattern).ok()?;
     let mut text = String::new();
@@ -439,7 +442,7 @@ fn write_match(hir: &Hir, repeated: usize, text: &mut String) -> Option<()> {
     Some(())
 }
 
-/// The most readable character of a class.
+/// Returns the most readable character of a class.
 fn readable(class: &Class) -> Option<char> {
     let Class::Unicode(class) = class else { return None };
     let holds = |character: char| {
@@ -452,7 +455,8 @@ fn readable(class: &Class) -> Option<char> {
         .or(first)
 }
 
-/// This many items, all different where they have to be.
+/// Returns `wanted` items, all different if `is_unique` is set. Missing strings and numbers are derived from
+/// the first item, so the list may be shorter for other types.
 fn varied(items: &[Value], wanted: usize, is_unique: bool) -> Vec<Value> {
     if items.is_empty() {
         return Vec::new();

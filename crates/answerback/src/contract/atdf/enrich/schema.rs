@@ -5,17 +5,17 @@ use serde_json::{Map, Value};
 
 use crate::json::Pointer;
 
-/// A tool's schema: finds its parts by evaluation path, and validates values against one part alone.
+/// Wraps a tool's schema. It finds parts by evaluation path, and validates values against a single part.
 pub(super) struct Schema<'s> {
     root: &'s Value,
     draft: Draft,
-    /// The whole under its address, made when the first part refers to it.
+    /// The whole schema under its address, registered when the first part refers to it.
     registry: OnceCell<Option<Registry<'s>>>,
 }
 
-/// Where an evaluation path leads.
+/// The place that an evaluation path leads to.
 pub(super) struct Located<'s> {
-    /// The outermost part that judges the same value: what the field as a whole has to meet.
+    /// The outermost part that applies to the same value. It holds the conditions on the whole field.
     pub(super) field: &'s Value,
     /// The part that has the failing keyword.
     pub(super) failing: &'s Value,
@@ -23,10 +23,10 @@ pub(super) struct Located<'s> {
     pub(super) keyword: String,
 }
 
-/// The address under which parts refer to the whole.
+/// The address under which parts refer to the whole schema.
 const ADDRESS: &str = "urn:answerback:schema";
 
-/// How many parts a value may be judged by; more are cut off, which guards against circles.
+/// The largest number of parts collected for one value. It also guards against circular references.
 const MOST_FACETS: usize = 32;
 
 impl<'s> Schema<'s> {
@@ -51,7 +51,7 @@ impl<'s> Schema<'s> {
                     here = self.step(here, &tokens.next()?)?;
                     true
                 }
-                // A list of parts, or one part for all.
+                // `items` holds a list of parts, or one part for all items.
                 "prefixItems" | "items" if here.is_array() => {
                     here = self.step(here, &tokens.next()?)?;
                     true
@@ -90,7 +90,7 @@ impl<'s> Schema<'s> {
         }
     }
 
-    /// What a reference within the same document leads to.
+    /// Resolves a reference within the same document.
     pub(super) fn target(&self, reference: &str) -> Option<&'s Value> {
         let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let id = self.root.get("$id").or_else(|| self.root.get("id")).and_then(Value::as_str);
@@ -103,7 +103,7 @@ impl<'s> Schema<'s> {
         anchored(self.root, fragment, 0)
     }
 
-    /// The parts that all judge the same value: this one, and those that `$ref` and `allOf` lead to.
+    /// Returns all parts that apply to the same value: this one, and those that `$ref` and `allOf` lead to.
     pub(super) fn facets(&self, part: &'s Value) -> Vec<&'s Map<String, Value>> {
         let mut facets: Vec<&Map<String, Value>> = Vec::new();
         let mut waiting = vec![part];
@@ -114,7 +114,7 @@ impl<'s> Schema<'s> {
                 continue;
             }
             let target = members.get("$ref").and_then(Value::as_str);
-            // Up to draft 7 a reference stands for itself: what is beside it does not count.
+            // Up to draft 7, the sibling keywords of a `$ref` are ignored.
             let is_alone = target.is_some() && self.draft < Draft::Draft201909;
             if !is_alone {
                 facets.push(members);
@@ -126,22 +126,23 @@ impl<'s> Schema<'s> {
         facets
     }
 
-    /// What the parts of a value say of one of its members.
+    /// Returns the schema of a member, from the first part that defines it.
     pub(super) fn property(&self, part: &'s Value, name: &str) -> Option<&'s Value> {
         let of = |facet: &&'s Map<String, Value>| facet.get("properties")?.get(name);
         self.facets(part).iter().find_map(of)
     }
 
-    /// Prepares a part, wherever it refers to, for judging values alone. `None` when it does not compile.
+    /// Compiles a part together with everything that it refers to, so that values can be validated against it
+    /// alone. Returns `None` if it does not compile.
     pub(super) fn validator(&self, part: &Value) -> Option<Validator> {
-        // A pattern that runs away is given up, not waited for.
+        // The limit stops a pattern with runaway backtracking, instead of waiting for it.
         let patterns = PatternOptions::fancy_regex().backtrack_limit(50_000);
         let options = jsonschema::options()
             .with_draft(self.draft)
             .offline()
             .should_validate_formats(true)
             .with_pattern_options(patterns);
-        // Most parts refer to nothing, and then the whole need not be looked through.
+        // Most parts refer to nothing. The whole schema then does not have to be registered.
         if !refers(part) {
             return options.build(part).ok();
         }
@@ -153,7 +154,7 @@ impl<'s> Schema<'s> {
     }
 }
 
-/// Whether a part refers to others.
+/// True if a part has a reference.
 fn refers(part: &Value) -> bool {
     match part {
         Value::Object(members) => members.iter().any(|(name, member)| {
@@ -164,7 +165,7 @@ fn refers(part: &Value) -> bool {
     }
 }
 
-/// A copy of a part in which references to the whole name its address.
+/// Returns a copy of a part whose local references name the address of the whole schema.
 fn addressed(part: &Value) -> Value {
     match part {
         Value::Object(members) if members.contains_key("$id") => part.clone(),
@@ -206,7 +207,7 @@ fn anchored<'s>(part: &'s Value, anchor: &str, depth: usize) -> Option<&'s Value
     }
 }
 
-/// A fragment as it is meant: `%24defs` is `$defs`.
+/// Decodes percent-encoding in a URI fragment: `%24defs` becomes `$defs`.
 fn percent_decoded(fragment: &str) -> String {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.as_bytes();

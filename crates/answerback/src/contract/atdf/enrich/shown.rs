@@ -1,4 +1,5 @@
-//! What may be shown of values and names that others chose: bounded, quiet, without secrets.
+//! Prepares untrusted values and names for display: bounded in length, without control characters and
+//! secrets.
 
 use serde_json::{Map, Value};
 use unicode_general_category::{GeneralCategory, get_general_category};
@@ -7,17 +8,18 @@ use crate::contract::atdf::check::is_secret_name;
 use crate::finding::{acts, preview, secrets};
 use crate::json::Pointer;
 
-/// What stands in place of a secret.
+/// The text shown in place of a secret.
 pub(super) const NOT_SHOWN: &str = "(not shown)";
 
-/// The longest name of a field, in characters.
+/// The largest length of a field's name, in characters.
 const LONGEST_NAME: usize = 128;
-/// The longest sentence, in characters.
+/// The largest length of a sentence, in characters.
 const LONGEST_SENTENCE: usize = 300;
-/// The longest value that is shown as it is, in bytes of JSON.
+/// The largest size of an example that is shown as it is, in bytes of JSON.
 const LARGEST_VALUE: usize = 400;
 
-/// A value as it is when it is small and quiet, else a preview of it; members that hold secrets are hidden.
+/// Returns a short string without control characters, or a scalar, as it is, and a preview of any other
+/// value. Secrets are redacted.
 pub(super) fn value(value: &Value) -> Value {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
@@ -28,33 +30,33 @@ pub(super) fn value(value: &Value) -> Value {
     }
 }
 
-/// A place as a pointer, in one line of a bounded length.
+/// Returns a place as a JSON Pointer, in one line of bounded length.
 pub(super) fn pointer(place: &Pointer) -> String {
     sentence(&secrets::redact_pointer(place.as_str()))
 }
 
-/// Whether a name on the way to a place says that what stands there is secret.
+/// True if any name in the path says that the value is a secret.
 pub(super) fn is_secret_place(place: &Pointer) -> bool {
     place.tokens().any(|name| is_secret_name(&name) || secrets::kind_of_name(&name).is_some())
 }
 
-/// Whether an example may be shown as it is.
+/// True if an example is short enough and has no control characters, so that it may be shown as it is.
 pub(super) fn is_showable(value: &Value) -> bool {
     let text = value.to_string();
     text.len() <= LARGEST_VALUE && is_quiet(&text)
 }
 
-/// One line of a bounded length.
+/// Returns the text as one line of bounded length.
 pub(super) fn sentence(text: &str) -> String {
     bounded(text, LONGEST_SENTENCE)
 }
 
-/// A pattern as it is meant, without the backslashes that JSON adds.
+/// Returns a pattern of bounded length, without the backslashes that JSON would add.
 pub(super) fn pattern(pattern: &str) -> String {
     bounded(pattern, LONGEST_NAME)
 }
 
-/// The place of a field as people write it: `options.tags[2]`, or the word for the whole at the root.
+/// Returns the place of a field as people write it, such as `options.tags[2]`, or `whole` at the root.
 pub(super) fn name(place: &Pointer, whole: &str) -> String {
     let mut name = String::new();
     for token in place.tokens() {
@@ -73,12 +75,12 @@ pub(super) fn name(place: &Pointer, whole: &str) -> String {
     if name.is_empty() { whole.to_owned() } else { bounded(&name, LONGEST_NAME) }
 }
 
-/// Names in quotes, at most ten of them.
+/// Lists names in quotes, at most ten of them.
 pub(super) fn names<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     list(names.into_iter().map(|name| preview(&Value::from(bounded(name, LONGEST_NAME)))))
 }
 
-/// Values as JSON, at most ten of them.
+/// Lists values as JSON, at most ten of them.
 pub(super) fn values(values: &[Value]) -> String {
     list(values.iter().map(preview))
 }
@@ -91,7 +93,7 @@ fn list(entries: impl Iterator<Item = String>) -> String {
     if more == 0 { shown } else { format!("{shown} and {more} more") }
 }
 
-/// A copy in which the members that hold secrets are hidden.
+/// Returns a copy in which the members with secret names are replaced by [`NOT_SHOWN`].
 fn without_secrets(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
@@ -108,7 +110,7 @@ fn without_secrets(value: &Value) -> Value {
 }
 
 fn bounded(text: &str, longest: usize) -> String {
-    // Before anything is cut, so that half a secret is never left over.
+    // Redact before the text is cut, so that half a secret is never left over.
     let mut shown: String = secrets::redact(text)
         .chars()
         .map(|character| if is_quiet_character(character) { character } else { '\u{fffd}' })
@@ -126,7 +128,8 @@ fn is_quiet(text: &str) -> bool {
     text.chars().all(is_quiet_character)
 }
 
-/// Whether a character is only seen, and the same everywhere: what is for private use looks as its font likes.
+/// True if a character is only displayed and looks the same everywhere. Control characters do something else,
+/// and private-use characters look different in every font.
 fn is_quiet_character(character: char) -> bool {
     !acts(character) && get_general_category(character) != GeneralCategory::PrivateUse
 }

@@ -1,17 +1,18 @@
 use jsonschema::Validator;
 use serde_json::{Map, Value};
 
-/// What it says of a value that it is the only one permitted.
+/// The certainty that a value is the only permitted one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Only {
-    /// No other can have been meant.
+    /// No other value is permitted.
     Certain,
-    /// Other branches of a union permit others.
+    /// Other branches of a union permit other values.
     OneOfSeveral,
 }
 
-/// The value that was certainly meant, if there is one: the only one allowed, the one that differs by letter
-/// case or by a single edit, or the same value as another type. It is validated before it is given out.
+/// Returns the value that the caller certainly meant, if there is one. It is the only permitted value, a
+/// permitted value that differs by letter case or by one edit, or the same value as another type. It is
+/// validated before it is returned.
 pub(super) fn suggestion(
     value: Option<&Value>,
     parts: &[&Map<String, Value>],
@@ -32,7 +33,7 @@ pub(super) fn suggestion(
     only.or_else(meant).filter(|suggested| validator.is_valid(suggested))
 }
 
-/// Whether a name is written like another one: apart from letter case and separators, or by one edit.
+/// True if two names are the same apart from letter case and separators, or differ by one edit.
 pub(super) fn is_near_name(known: &str, name: &str) -> bool {
     let plain = |name: &str| name.replace(['_', '-', ' '], "").to_lowercase();
     let (known, name) = (plain(known), plain(name));
@@ -46,10 +47,10 @@ fn only_allowed(part: &Map<String, Value>) -> Option<Value> {
     }
 }
 
-/// The one allowed value that is near enough.
+/// Returns the permitted value that resembles the value, if exactly one does.
 fn near(value: &Value, allowed: &[Value]) -> Option<Value> {
     let text = match value {
-        // Nobody means a word by a page.
+        // A long text is not a misspelled word.
         Value::String(text) if text.len() <= 256 => text.trim().to_owned(),
         Value::Number(_) | Value::Bool(_) => value.to_string(),
         _ => return None,
@@ -63,14 +64,14 @@ fn near(value: &Value, allowed: &[Value]) -> Option<Value> {
         found.next().filter(|_| found.next().is_none()).cloned()
     };
     let lower = text.to_lowercase();
-    // Among short words one edit leads anywhere.
+    // A short word is often one edit away from an unrelated one.
     let is_long = text.chars().count() >= 4;
     only(&|one| one == text)
         .or_else(|| only(&|one| one.to_lowercase() == lower))
         .or_else(|| only(&|one| is_long && is_one_edit(&one.to_lowercase(), &lower)))
 }
 
-/// The same value as the type that is wanted: "5" as 5, 5 as "5", "[1]" as [1].
+/// Returns the same value as a type that the schema wants: "5" as 5, 5 as "5", "[1]" as [1].
 fn retyped(value: &Value, parts: &[&Map<String, Value>]) -> Option<Value> {
     let wants = |kind: &str| {
         parts.iter().filter_map(|part| part.get("type")).any(|wanted| match wanted {
@@ -90,7 +91,7 @@ fn retyped(value: &Value, parts: &[&Map<String, Value>]) -> Option<Value> {
             };
             is_wanted.then_some(read)
         }
-        // Digits beyond a double are gone by now; only integers are told as they came.
+        // A float may already have lost digits, so only integers are converted.
         Value::Number(number) if number.is_i64() || number.is_u64() => {
             wants("string").then(|| number.to_string().into())
         }
@@ -98,7 +99,7 @@ fn retyped(value: &Value, parts: &[&Map<String, Value>]) -> Option<Value> {
     }
 }
 
-/// Whether one insertion, deletion, replacement or swap of neighbours leads from one word to the other.
+/// True if one insertion, deletion, replacement or swap of neighbors turns one word into the other.
 fn is_one_edit(one: &str, other: &str) -> bool {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let same = one.iter().zip(&other).take_while(|(a, b)| a == b).count();

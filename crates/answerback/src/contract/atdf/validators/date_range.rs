@@ -4,18 +4,18 @@ use crate::contract::atdf::{EnrichedResponse, ErrorBuilder, SuccessBuilder};
 use crate::finding::secrets;
 use crate::time::{Timestamp, Zone};
 
-/// What the advertised limits on a date range mean.
+/// Decides how the advertised limits on a date range apply.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "limits are kept or they are not")]
+#[expect(clippy::exhaustive_enums, reason = "limits are either advised or enforced")]
 pub enum DateLimits {
-    /// Advice: a start at least a day ahead and an end within 365 days are better, nothing more.
+    /// The limits are advice: the start should be a day ahead, and the end within 365 days.
     #[default]
     Advised,
-    /// Conditions, like the others.
+    /// The limits are conditions like the others, and a range outside them is invalid.
     Enforced,
 }
 
-/// Validates a date range: the start lies before the end, and both lie after `now`.
+/// Validates a date range. The start must lie before the end, and both must lie after `now`.
 ///
 /// ```
 /// use answerback::Timestamp;
@@ -45,7 +45,7 @@ const FORMAT: &str = "ISO 8601 (YYYY-MM-DDTHH:mm:ssZ)";
 const MIN_START_DAYS: i32 = 1;
 const MAX_END_DAYS: i32 = 365;
 
-/// Why a date could not be read.
+/// The reason why a date could not be parsed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Unread {
     NotADate,
@@ -53,7 +53,7 @@ enum Unread {
 }
 
 fn read(text: &str) -> Result<Timestamp, Unread> {
-    // A bare day is a date too; like a time without an offset it does not say when it is.
+    // A day without a time is a date too. Like a time without an offset, it is ambiguous.
     let is_day = || Timestamp::parse(&format!("{text}T00:00:00Z")).is_ok();
     match Timestamp::parse(text) {
         Ok((_, Zone::Naive)) => Err(Unread::NoOffset),
@@ -70,8 +70,8 @@ struct Range<'a> {
     end: Timestamp,
 }
 
-/// One condition on a range: the name of its result, how it is told when it failed and when it is
-/// expected, and whether it holds.
+/// One condition on a range: the name of its result, its wording when it failed, its wording as an
+/// expectation, and its result.
 struct RangeCondition {
     name: &'static str,
     failed: &'static str,
@@ -164,7 +164,7 @@ impl Range<'_> {
         conditions
     }
 
-    /// The whole days from start to end.
+    /// Returns the number of whole days from start to end.
     fn duration_days(&self) -> i64 {
         const DAY: i128 = 24 * 60 * 60 * 1_000_000_000;
         i64::try_from(self.end.nanos_since(self.start).div_euclid(DAY)).unwrap_or(i64::MAX)
@@ -209,12 +209,12 @@ fn unreadable(
 mod tests {
     use super::*;
 
-    /// 2024-02-27T12:00:00Z, two days before a leap day.
+    /// Returns 2024-02-27T12:00:00Z, two days before a leap day.
     fn now() -> Timestamp {
         Timestamp::from_unix_millis(1_709_035_200_000)
     }
 
-    /// The duration of a good range, else the names of the checks that fail, else the format's solution.
+    /// Returns the duration of a valid range, the names of the failed checks, or the parsing error.
     fn judged(start: &str, end: &str, limits: DateLimits) -> String {
         let document = validate_date_range(start, end, limits, now()).to_document();
         if let Some(days) = document.pointer("/data/duration_days") {
@@ -240,19 +240,19 @@ mod tests {
             ("2024-02-28T00:00:00Z", "2024-02-29T23:59:59.999999999Z", "1 days"),
             ("2024-02-29T00:00:00Z", "2024-02-29T00:00:01Z", "0 days"),
             ("2025-02-28T00:00:00Z", "2025-03-01T00:00:00Z", "1 days"),
-            // The same instant under two offsets; offsets carry no daylight saving.
+            // These are the same instant under two offsets. An offset ignores daylight saving time.
             ("2024-03-31T02:30:00+02:00", "2024-03-31T00:30:00Z", "start_before_end"),
             ("2024-03-31T01:30:00+01:00", "2024-04-01T01:30:00+02:00", "0 days"),
             ("2024-03-01T00:00:00-11:00", "2024-03-02T00:00:00+14:00", "start_before_end"),
             ("2024-03-01T00:00:00z", "2024-03-02T00:00:00.5+0000", "1 days"),
-            // Equal to now is not after now.
+            // A time equal to `now` is not after it.
             ("2024-02-27T12:00:00Z", "2024-02-28T12:00:00Z", "start_after_now"),
             ("2024-02-27T12:00:00Z", "2024-02-27T12:00:00Z", all),
             ("2024-02-27T12:00:00.000000001Z", "2024-02-27T12:00:00.000000002Z", "0 days"),
             ("2023-01-01T00:00:00Z", "2022-01-01T00:00:00Z", all),
             ("2023-01-01T00:00:00Z", "2024-06-01T00:00:00Z", "start_after_now"),
             ("2024-03-02T00:00:00Z", "2024-03-01T00:00:00Z", "start_before_end"),
-            // "Never" is held as the last point in time we can, a day short.
+            // The last hours of 9999 become the latest time that the type holds, so a day is missing.
             ("2024-03-01T00:00:00Z", "9999-12-31T23:59:59Z", "2913112 days"),
             ("0000-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "start_after_now"),
             (

@@ -2,7 +2,7 @@ use crate::contract::atdf::{EnrichedResponse, ErrorBuilder, SuccessBuilder};
 use crate::finding::secrets;
 use crate::time::Timestamp;
 
-/// Validates an e-mail address by the guide's pattern, and by the lengths it advertises.
+/// Validates an email address against the guide's pattern and the lengths that it advertises.
 ///
 /// ```
 /// use answerback::Timestamp;
@@ -73,11 +73,11 @@ fn with_examples(error: ErrorBuilder) -> ErrorBuilder {
         .invalid_example("user@", "empty domain")
 }
 
-/// The local part and the domain of an address that matches
-/// `^[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}$` to its very end.
+/// Returns the local part and the domain of an address that fully matches
+/// `^[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}$`.
 ///
-/// Neither class has an `@`, so there is exactly one; the letters at the end have no dot, so the dot before
-/// them is the last one.
+/// Neither class contains `@`, so there is exactly one. The letters at the end contain no dot, so the dot
+/// before them is the last one.
 fn parts(email: &str) -> Option<(&str, &str)> {
     let (local, domain) = email.split_once('@')?;
     let (host, top) = domain.rsplit_once('.')?;
@@ -92,7 +92,8 @@ fn parts(email: &str) -> Option<(&str, &str)> {
     matches.then_some((local, domain))
 }
 
-/// Which advertised length is exceeded. The address is ASCII by now, so bytes are characters.
+/// Returns advice on the first advertised length that is exceeded. The address is known to be ASCII, so bytes
+/// are characters.
 fn too_long(email: &str, local: &str, domain: &str) -> Option<String> {
     let lengths = [
         ("the part before @", local.len(), MAX_LOCAL),
@@ -136,7 +137,7 @@ mod tests {
             "test.email+tag@domain.co.uk",
             "a@b.cd",
             "A%_-+.@x.YZ",
-            // What the pattern lets pass, however odd.
+            // The pattern also accepts these odd addresses.
             ".@-.aa",
             "..@...aa",
             "a@1.2.museum",
@@ -204,7 +205,7 @@ mod tests {
     }
 
     proptest! {
-        /// The pattern itself, run by the schema validator's engine, decides the same.
+        /// The parser agrees with the pattern itself, as the schema validator's engine runs it.
         #[test]
         fn agrees_with_the_pattern(email in "[a-zA-Z0-9._%+@é \n-]{0,4}@?[a-zB0.@-]{0,8}\\.?[a-z0é\n]{0,3}") {
             let pattern = json!({"pattern": r"^[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}$"});

@@ -1,5 +1,5 @@
-//! The three validators of the enriched-response guide. Each answers with an enriched response that passes
-//! the strict check; the clock is handed in.
+//! Implements the three validators of the enriched-response guide. Each returns an enriched response that
+//! passes the strict check. The caller passes in the current time.
 
 mod date_range;
 mod email;
@@ -9,7 +9,7 @@ pub use date_range::{DateLimits, validate_date_range};
 pub use email::validate_email;
 pub use password::validate_password_strength;
 
-/// The codes that the validators answer with, and what they say.
+/// The error codes of the validators, each with its meaning.
 pub const CODES: [(&str, &str); 6] = [
     ("INVALID_DATE_FORMAT", "a date is not ISO 8601 with an offset"),
     ("INVALID_DATE_RANGE", "the dates are not in order, or not in the future"),

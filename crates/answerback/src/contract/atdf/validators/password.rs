@@ -4,8 +4,8 @@ use unicode_general_category::{GeneralCategory, get_general_category};
 use crate::contract::atdf::{EnrichedResponse, ErrorBuilder, SuccessBuilder};
 use crate::time::Timestamp;
 
-/// Validates the strength of a password. A password that is not empty never stands in the answer, only its
-/// length in characters and its level.
+/// Validates the strength of a password. The response never contains the password, only its length in
+/// characters and its level.
 ///
 /// ```
 /// use answerback::Timestamp;
@@ -109,7 +109,8 @@ fn empty(now: Timestamp) -> EnrichedResponse {
         .finish(now)
 }
 
-/// A decimal digit of any script, as `\d` has it; fractions, letters and signs that are numbers do not count.
+/// True for a decimal digit of any script, like `\d`. Fractions, letters and symbols that are numbers do not
+/// count.
 fn is_digit(character: char) -> bool {
     get_general_category(character) == GeneralCategory::DecimalNumber
 }
@@ -122,7 +123,7 @@ mod tests {
         Timestamp::from_unix_millis(1_698_402_600_000)
     }
 
-    /// The level, and the checks that fail.
+    /// Returns the level and the failed checks.
     fn judged(password: &str) -> String {
         let document = validate_password_strength(password, now()).to_document();
         let data = &document["data"];
@@ -156,18 +157,18 @@ mod tests {
             ("MYPASSWORD1", "weak has_lowercase has_special"),
             ("123", "very_weak min_length has_uppercase has_lowercase has_special"),
             (" ", "very_weak min_length has_uppercase has_lowercase has_number has_special"),
-            // Digits of any script count, other numbers do not.
+            // Decimal digits of any script count, but other numbers do not.
             ("aAaaaa!٣", "strong 6/6"),
             ("aAaaaa!𝟘", "strong 6/6"),
             ("aAaaaa!९", "strong 6/6"),
             ("aAaaaa!½", "medium has_number"),
             ("aAaaaa!Ⅷ", "medium has_number"),
             ("aAaaaa!²", "medium has_number"),
-            // Characters, not bytes: eight of them; letters beyond A-Z are no letters here.
+            // The length counts characters, not bytes. Letters outside A-Z do not count as letters.
             ("ÄÄÄÄÄÄÄÄ", "very_weak has_uppercase has_lowercase has_number has_special"),
             ("aA1!ééé", "medium min_length"),
             ("aA1!éééé", "strong 6/6"),
-            // The special set is exactly the printed one.
+            // The special characters are exactly the printed ones.
             ("aA1aaaa-", "medium has_special"),
             ("aA1aaaa_", "medium has_special"),
             ("aA1aaaa'", "medium has_special"),

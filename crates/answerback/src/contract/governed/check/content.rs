@@ -1,4 +1,4 @@
-//! The content of a response: what its type, its status and a refusal's reason demand of it.
+//! Checks the content of a response against its type, its status and the reason of a refusal.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::finding::is_blank;
 use crate::json::Place;
 
 impl<'d> Check<'_, 'd> {
-    /// Judges the content and says whether it explains a false flag.
+    /// Checks the content. Returns true if the content explains a false flag, or `None` if this stays open.
     pub(super) fn content(
         &mut self,
         parent: &Place<'_>,
@@ -61,8 +61,8 @@ impl<'d> Check<'_, 'd> {
         }
     }
 
-    /// Judges the form of an error. Its own message is an explanation; where that is missing, this
-    /// has been said.
+    /// Checks the form of an error. Its message counts as an explanation. A missing message is reported here,
+    /// so the result is then `None`.
     fn error(&mut self, place: &Place<'_>, data: &'d Value) -> Option<bool> {
         let rule = &rule::ERROR_FORM_WRONG;
         let Some(members) = data.as_object() else {
@@ -83,7 +83,7 @@ impl<'d> Check<'_, 'd> {
         message.map(|_| true)
     }
 
-    /// Judges the form of a refusal, whatever its status.
+    /// Checks the form of a refusal with status `refused` or `partial`.
     fn refusal(&mut self, place: &Place<'_>, data: &'d Value, status: Status) -> Option<bool> {
         let wrong = &rule::REFUSAL_FORM_WRONG;
         let Some(members) = data.as_object() else {
@@ -156,7 +156,7 @@ impl<'d> Check<'_, 'd> {
     }
 }
 
-/// What the data should be instead, if it is not what its type says.
+/// Returns the form that the data should have, or `None` if the data matches its type.
 fn mismatch(kind: Option<ContentType>, data: &Value) -> Option<&'static str> {
     match (kind, data) {
         (Some(ContentType::Text), Value::String(_))
@@ -172,7 +172,7 @@ fn mismatch(kind: Option<ContentType>, data: &Value) -> Option<&'static str> {
     }
 }
 
-/// Whether an object has a member that is a text with something in it.
+/// True if the object has a string of this name that is not blank.
 fn has_text(value: &Value, name: &str) -> bool {
     value.get(name).and_then(Value::as_str).is_some_and(|text| !is_blank(text))
 }

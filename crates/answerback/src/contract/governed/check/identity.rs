@@ -1,4 +1,5 @@
-//! An agent's identity: the four members that a response and a handoff claim, and what was observed.
+//! Checks the four members of an agent's identity that a response or handoff claims against an observed
+//! identity.
 
 use serde_json::{Map, Value};
 
@@ -7,20 +8,20 @@ use crate::contract::governed::{AgentId, AgentIdentity, AgentType, AgentVersion,
 use crate::finding::Rule;
 use crate::json::Place;
 
-/// The rules under which a contract reports what is wrong with an identity.
+/// The rules under which a contract reports problems of an identity.
 pub(crate) struct Rules {
     pub(crate) missing: &'static Rule,
     pub(crate) agent_type: &'static Rule,
     pub(crate) agent_id: &'static Rule,
     pub(crate) agent_version: &'static Rule,
     pub(crate) prompt_hash: &'static Rule,
-    /// Type, id or version is not the observed one.
+    /// The rule for a type, id or version that differs from the observed one.
     pub(crate) mismatch: &'static Rule,
-    /// The hash is not the observed one.
+    /// The rule for a hash that differs from the observed one.
     pub(crate) hash_mismatch: &'static Rule,
 }
 
-/// What a document says of an agent, as far as it is well-formed.
+/// The identity that a document claims. Malformed members are `None`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Claimed<'d> {
     pub(crate) agent_type: Option<AgentType>,
@@ -29,7 +30,7 @@ pub(crate) struct Claimed<'d> {
     pub(crate) prompt_hash: Option<&'d str>,
 }
 
-/// Reads an identity and reports what is not of its form.
+/// Parses an identity, and reports missing and malformed members.
 pub(crate) fn read<'d>(
     report: &mut Report,
     rules: &Rules,
@@ -63,7 +64,7 @@ pub(crate) fn read<'d>(
     }
 }
 
-/// Reports every member that is not the observed one.
+/// Reports every claimed member that differs from the observed identity.
 pub(crate) fn compare(
     report: &mut Report,
     rules: &Rules,

@@ -1,4 +1,4 @@
-//! What a response and a handoff begin with: when, and by which edition of the contract.
+//! Checks the members that responses and handoffs share: the timestamp and the protocol version.
 
 use serde_json::{Map, Value};
 
@@ -10,23 +10,23 @@ use crate::finding::{Rule, ValidationError};
 use crate::json::Place;
 use crate::time::{Timestamp, Zone};
 
-/// The form of a time, for people.
+/// The expected form of a timestamp, as shown to people.
 pub(crate) const MOMENT: &str = "a date and time such as 2026-02-11T00:45:15Z";
 
-/// The rules under which a contract reports what is wrong here.
+/// The rules under which a contract reports problems of these members.
 pub(crate) struct Rules {
     pub(crate) missing: &'static Rule,
     pub(crate) timestamp: &'static Rule,
-    /// The time has no zone.
+    /// The rule for a timestamp without a time zone.
     pub(crate) naive: &'static Rule,
     pub(crate) protocol: &'static Rule,
-    /// The major version is not 1.
+    /// The rule for a major version other than 1.
     pub(crate) major: &'static Rule,
-    /// The edition is newer than the one we know.
+    /// The rule for a version newer than the one that this library knows.
     pub(crate) newer: &'static Rule,
 }
 
-/// Judges `timestamp`.
+/// Checks `timestamp`.
 pub(crate) fn timestamp(report: &mut Report, rules: &Rules, members: &Map<String, Value>) {
     let Some(time) = report.required(rules.missing, &Place::Root, members, "timestamp", MOMENT)
     else {
@@ -40,10 +40,10 @@ pub(crate) fn timestamp(report: &mut Report, rules: &Rules, members: &Map<String
     }
 }
 
-/// How far the clocks of two machines may be apart, in milliseconds.
+/// The tolerated difference between the clocks of two machines, in milliseconds.
 const CLOCK_TOLERANCE: i64 = 5 * 60 * 1000;
 
-/// Checks that `timestamp` is not in the future. A time that cannot be read has a finding of its own.
+/// Checks that `timestamp` is not in the future. A timestamp that cannot be parsed has a finding of its own.
 pub(crate) fn not_in_the_future(
     rule: &'static Rule,
     document: &Value,
@@ -58,7 +58,7 @@ pub(crate) fn not_in_the_future(
     Some(ValidationError::of(rule, place).with_message(message).with_actual(time.to_string()))
 }
 
-/// Judges `protocol_version`.
+/// Checks `protocol_version`.
 pub(crate) fn protocol_version(report: &mut Report, rules: &Rules, members: &Map<String, Value>) {
     let (name, form) = ("protocol_version", ProtocolVersion::EXPECTED);
     let Some(version) = report.required(rules.missing, &Place::Root, members, name, form) else {
@@ -76,7 +76,7 @@ pub(crate) fn protocol_version(report: &mut Report, rules: &Rules, members: &Map
     }
 }
 
-/// A date and time by ISO 8601, which has a T between the two.
+/// Parses an ISO 8601 date and time with a `T` between the two.
 pub(crate) fn moment(text: &str) -> Option<(Timestamp, Zone)> {
     let read = Timestamp::parse(text).ok()?;
     matches!(text.as_bytes().get(10), Some(b'T' | b't')).then_some(read)

@@ -1,4 +1,4 @@
-//! Values that are assigned to a name.
+//! Finds secret values that are assigned to a name.
 
 use super::super::SecretKind;
 use super::super::name::{Hint, ends_a_phrase, hint_of_name};
@@ -7,27 +7,27 @@ use super::super::value::{
 };
 use super::{LONGEST_VALUE, Scanner, count_of, end_of_quoted, is_blank};
 
-/// A name, and where its value begins.
+/// A name with the start of its value and the form of the assignment.
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "how a name is written are independent questions"
+    reason = "the forms of an assignment are independent of each other"
 )]
 pub(super) struct Assignment {
     pub(super) name: usize,
     pub(super) value: usize,
     pub(super) sign: Option<u8>,
     pub(super) kind: SecretKind,
-    /// The value is only hidden if it looks like a key.
+    /// True if the value is a secret only if it looks like a key.
     pub(super) is_weak: bool,
     pub(super) is_tag: bool,
     pub(super) is_option: bool,
     pub(super) is_quoted: bool,
-    /// No space between the name and the sign.
+    /// True if there is no space between the name and the sign.
     pub(super) is_tight: bool,
 }
 
 impl<'t> Scanner<'t> {
-    /// The value in `password=…`, `"api_key": "…"`, `--token …` and the like.
+    /// Marks the value in `password=…`, `"api_key": "…"`, `--token …` and similar forms.
     pub(super) fn assignment(&mut self, start: usize, end: usize) -> bool {
         let word = &self.text[start..end];
         if end == self.bytes.len() {
@@ -49,7 +49,7 @@ impl<'t> Scanner<'t> {
             return false;
         }
         let sign_length = match (sign, near.get(sign_at + 1)) {
-            // Comparisons assign nothing.
+            // A comparison is not an assignment.
             (Some(b'='), Some(b'=' | b'~')) => return false,
             (Some(b'='), Some(b'>')) | (Some(b':'), Some(b'=')) => 2,
             (Some(_), _) => 1,
@@ -74,8 +74,8 @@ impl<'t> Scanner<'t> {
         self.value(&assignment)
     }
 
-    /// What the name that ends here hints at: the word after the last dot or slash, or together with the words in front of
-    /// it.
+    /// Returns the hint of the name that ends here: the word after the last dot or slash, alone or with the words
+    /// before it.
     pub(super) fn hint_before(&mut self, start: usize, end: usize) -> Hint {
         let word = &self.text[start..end];
         let name = &word[word.rfind(['/', '.']).map_or(0, |at| at + 1)..];
@@ -88,12 +88,12 @@ impl<'t> Scanner<'t> {
                     _ => Hint::None,
                 }
             }
-            // `key` alone says little, and `API key` all.
+            // `key` alone is vague, but `API key` is clear.
             Hint::Weak(kind) => match hint_of_name(self.phrase(start, end)) {
                 Hint::Secret(kind) => Hint::Secret(kind),
                 _ => Hint::Weak(kind),
             },
-            // The signature in a URL lets its reader in.
+            // The signature in a URL grants access to the resource.
             Hint::None
                 if matches!(self.bytes.get(start.wrapping_sub(1)), Some(b'?' | b'&'))
                     && name.to_ascii_lowercase().ends_with("signature") =>
@@ -104,7 +104,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// A word with up to two words in front of it.
+    /// Returns a word with up to two words before it.
     pub(super) fn phrase(&mut self, start: usize, end: usize) -> &'t str {
         let before = self.before(start);
         let mut from = before.len();
@@ -143,7 +143,7 @@ impl<'t> Scanner<'t> {
         self.steps.take(backslashes);
         value += backslashes;
         let quote = self.bytes.get(value).copied().filter(|byte| matches!(byte, b'"' | b'\''));
-        // `'Password: '` is a text that ends here.
+        // In `'Password: '`, the quote ends the text.
         if quote.is_some()
             && !assignment.is_quoted
             && self.bytes.get(name.wrapping_sub(1)) == quote.as_ref()
@@ -170,7 +170,7 @@ impl<'t> Scanner<'t> {
                 matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'\\')
             })
         } else if sign == Some(b'=') && self.bytes.get(value) == Some(&b'{') {
-            // ODBC puts values into braces.
+            // ODBC encloses values in braces.
             value += 1;
             self.next_member_end.after(self.bytes, value, &mut self.steps, |byte| {
                 matches!(byte, b',' | b'}' | b']' | b'"' | b'\'' | b'\n' | b'\r')
@@ -179,7 +179,8 @@ impl<'t> Scanner<'t> {
             self.end_of_value(value, assignment)
         };
         let content = self.text[value..stop.max(value)].trim_end();
-        // The beginning says whether it is code or prose. What is not marked is searched again, word by word.
+        // The beginning of the value shows if it is code or prose. Text that is not marked is searched again, word by
+        // word.
         let seen =
             &content[..self.text[value..].floor_char_boundary(LONGEST_VALUE).min(content.len())];
         if is_weak {
@@ -216,7 +217,7 @@ impl<'t> Scanner<'t> {
         true
     }
 
-    /// Where a value without quotes ends. One that has the rest of its line to itself ends with the line.
+    /// Returns the end of a value without quotes. A value that fills the rest of its line ends with the line.
     pub(super) fn end_of_value(&mut self, value: usize, assignment: &Assignment) -> usize {
         let stop = self.next_value_end.after(self.bytes, value, &mut self.steps, |byte| {
             byte.is_ascii_whitespace() || b",;&)}]\"'`<>\\|".contains(&byte)
@@ -234,14 +235,14 @@ impl<'t> Scanner<'t> {
         stop
     }
 
-    /// Whether a name begins its line and its value ends it, as in a configuration file.
+    /// True if a name begins its line and its value ends it, as in a configuration file.
     pub(super) fn is_whole_line(&mut self, name: usize, stop: usize) -> bool {
         let rest = &self.bytes[stop..self.bytes.len().min(stop + 4)];
         let blanks = count_of(rest, is_blank);
         matches!(rest.get(blanks), None | Some(b'\n' | b'\r')) && self.is_at_start_of_line(name)
     }
 
-    /// Whether a line begins with a name, but for what introduces an entry of a list or a variable.
+    /// True if a line begins with a name, apart from the prefix of a list item or a variable.
     pub(super) fn is_at_start_of_line(&mut self, name: usize) -> bool {
         let before = self.before(name);
         let line = before.rfind(['\n', '\r']).map(|at| &before[at + 1..]);
@@ -254,13 +255,13 @@ impl<'t> Scanner<'t> {
         matches!(line.trim_end(), "" | "export" | "set" | "env" | "ENV" | "ARG" | "declare -x")
     }
 
-    /// Whether a quote opens directly before a name and so ends what the name begins.
+    /// True if a quote is directly before a name, so that a quote also ends the value.
     pub(super) fn is_in_quotes(&self, name: usize) -> bool {
         matches!(self.bytes.get(name.wrapping_sub(1)), Some(b'"' | b'\''))
     }
 
-    /// Whether a name stands where an object has one: after `{`, or after a comma with a `{` before it. So it does in JSON
-    /// that is broken, or inside another text, where nothing else says what its value is.
+    /// True if a name is in the position of an object member: after `{`, or after a comma with an earlier `{`. This
+    /// is needed for broken JSON, and for JSON inside another text.
     pub(super) fn is_in_member_position(&mut self, name: usize) -> bool {
         let before = self.before(name).trim_end_matches(['"', '\'', '\\']).trim_end();
         if before.ends_with('{') {
@@ -275,8 +276,8 @@ impl<'t> Scanner<'t> {
         before.ends_with(',') && first_brace < name
     }
 
-    /// Where the list or object that begins here ends: with its last bracket, or with the text. An empty one holds no
-    /// secret.
+    /// Returns the end of the list or object that begins here: after its last bracket, or at the end of the text.
+    /// Returns `None` for an empty one, which holds no secret.
     pub(super) fn end_of_collection(&mut self, start: usize) -> Option<usize> {
         let (mut at, mut depth, mut is_empty) = (start, 0_usize, true);
         if !matches!(self.bytes.get(start), Some(b'[' | b'{')) {

@@ -1,11 +1,12 @@
-//! Passwords on command lines.
+//! Finds passwords on command lines.
 
 use super::super::SecretKind;
 use super::super::value::{is_stand_in, reads_like_a_password};
 use super::{AHEAD, LONGEST_LINE, Scanner, count_of};
 
 impl Scanner<'_> {
-    /// The value of an option of one letter: `-u user:password`, `-pPASSWORD`, and `-p PASSWORD` of programs that take one.
+    /// Marks the password after a short option: `-u user:password`, `-pPASSWORD`, and `-p PASSWORD` of programs that
+    /// accept it.
     pub(super) fn option(&mut self, start: usize, end: usize) -> bool {
         let word = &self.text[start..end];
         if matches!(word, "-u" | "--user" | "--proxy-user" | "-U" | "--basic") {
@@ -41,7 +42,7 @@ impl Scanner<'_> {
         false
     }
 
-    /// The password in an argument `user:password`.
+    /// Marks the password in an argument `user:password`.
     pub(super) fn user_and_password(&mut self, end: usize) -> bool {
         let Some((from, to)) = self.argument(end) else { return false };
         let argument = &self.text[from..to];
@@ -59,7 +60,7 @@ impl Scanner<'_> {
         true
     }
 
-    /// The next argument of a command, without its quotes. In a list it is the next element.
+    /// Returns the range of the next argument of a command, without its quotes. In a list, it is the next element.
     pub(super) fn argument(&mut self, end: usize) -> Option<(usize, usize)> {
         let near = &self.bytes[end..self.bytes.len().min(end + 12)];
         let closing = count_of(near, |byte| matches!(byte, b'"' | b'\'' | b'\\'));
@@ -86,7 +87,7 @@ impl Scanner<'_> {
         (from < to && to - from <= LONGEST_LINE).then_some((from, to))
     }
 
-    /// Whether the program on this command line takes a password with an option of this letter.
+    /// True if the program on this command line takes a password with an option of this letter.
     pub(super) fn program_takes(&mut self, option: usize, letter: u8) -> bool {
         let from = self.text.ceil_char_boundary(option.saturating_sub(AHEAD));
         self.steps.take(option - from);
@@ -115,7 +116,7 @@ impl Scanner<'_> {
     }
 }
 
-/// A password that nothing but chance makes: letters of both cases with a digit, or a sign with a digit.
+/// True for a value that is hardly ordinary text: a digit together with letters of both cases, or with a symbol.
 fn is_strong(value: &str) -> bool {
     let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
     value.len() >= 8

@@ -1,4 +1,4 @@
-//! Secrets next to a label that nothing is assigned to: in sentences, pairs and SQL.
+//! Finds secrets next to a label without an assignment: in sentences, pairs and SQL.
 
 use super::super::Secret;
 use super::super::SecretKind;
@@ -8,7 +8,7 @@ use super::assignments::Assignment;
 use super::{AHEAD, LONGEST_LINE, Scanner, count_of, end_of_quoted, is_blank};
 
 impl Scanner<'_> {
-    /// What follows a telling word that nothing is assigned to: in a sentence, in a pair, in a table, in SQL.
+    /// Marks the secret after a label without an assignment: in a sentence, in a pair, in a table, in SQL.
     pub(super) fn label(&mut self, start: usize, end: usize) {
         let Hint::Secret(kind) = self.hint_before(start, end) else { return };
         if start >= self.table_until && (self.table(start, end) || self.columns(start, end)) {
@@ -27,7 +27,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// `the API key is …`, `database token …`, `PASSWORD '…'`.
+    /// Marks the secret in a sentence: `the API key is …`, `database token …`, `PASSWORD '…'`.
     pub(super) fn sentence(&mut self, start: usize, end: usize, kind: SecretKind) -> bool {
         const FILLERS: [&str; 8] = ["is", "was", "to", "be", "as", "with", "value", "named"];
         let near = self.text.floor_char_boundary(end + AHEAD);
@@ -81,7 +81,7 @@ impl Scanner<'_> {
         is_secret
     }
 
-    /// `login ada password …`, as `.netrc` has it.
+    /// Marks the password in a line of `.netrc`: `login ada password …`.
     pub(super) fn login_file(&mut self, start: usize, end: usize, kind: SecretKind) -> bool {
         if kind != SecretKind::Password {
             return false;
@@ -100,7 +100,7 @@ impl Scanner<'_> {
         is_login
     }
 
-    /// `IDENTIFIED BY '…'`.
+    /// Marks the password in SQL's `IDENTIFIED BY '…'`.
     pub(super) fn identified_by(&mut self, start: usize, end: usize) {
         let before = self.before(start).to_ascii_lowercase();
         if !before.contains("identified") {
@@ -113,7 +113,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// `("Authorization", "…")` and `define('DB_PASSWORD', '…')`.
+    /// Marks the second value of a pair: `("Authorization", "…")` and `define('DB_PASSWORD', '…')`.
     pub(super) fn tuple(&mut self, start: usize, end: usize, kind: SecretKind) -> bool {
         let near = &self.bytes[end..self.bytes.len().min(end + 16)];
         let quotes = count_of(near, |byte| matches!(byte, b'"' | b'\'' | b'\\'));
@@ -156,7 +156,8 @@ impl Scanner<'_> {
         is_secret
     }
 
-    /// `"name": "DB_PASSWORD", "value": "…"` and the like in YAML, XML and HCL: the value near a quoted name.
+    /// Marks the value near a quoted name: `"name": "DB_PASSWORD", "value": "…"`, and similar forms in YAML, XML and
+    /// HCL.
     pub(super) fn named_pair(&mut self, start: usize, end: usize, kind: SecretKind) -> bool {
         const LABELS: [&str; 12] = [
             "name",
@@ -235,7 +236,7 @@ impl Scanner<'_> {
         })
     }
 
-    /// `"value": "…", "name": "DB_PASSWORD"`: the value in front of its name.
+    /// Marks the value before its name: `"value": "…", "name": "DB_PASSWORD"`.
     pub(super) fn value_before(&mut self, start: usize, kind: SecretKind) -> bool {
         let from = self.text.ceil_char_boundary(start.saturating_sub(AHEAD));
         self.steps.take(start - from);

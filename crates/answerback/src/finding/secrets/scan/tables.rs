@@ -1,4 +1,4 @@
-//! Secrets in the columns of tables.
+//! Finds secrets in the columns of tables.
 
 use super::super::name::{Hint, hint_of_name};
 use super::super::value::{is_code, is_stand_in};
@@ -6,7 +6,8 @@ use super::super::{Secret, SecretKind};
 use super::{AHEAD, LONGEST_LINE, Scanner, count_of, end_of_quoted};
 
 impl Scanner<'_> {
-    /// The fourth of five fields of `.pgpass`: `host:port:database:user:password`.
+    /// Marks the last field of a line of `.pgpass`: `host:port:database:user:password`. The word `start..end` is the
+    /// fourth field.
     pub(super) fn password_file(&mut self, start: usize, end: usize) {
         if self.bytes.get(start.wrapping_sub(1)) != Some(&b':')
             || matches!(self.bytes.get(end + 1), None | Some(b':' | b' ' | b'/'))
@@ -36,7 +37,8 @@ impl Scanner<'_> {
         }
     }
 
-    /// The columns of a table whose header has a telling cell: values between commas, semicolons, tabs or bars.
+    /// Marks the values below a header cell with the name of a secret. Cells are separated by commas, semicolons,
+    /// tabs or bars.
     pub(super) fn table(&mut self, start: usize, end: usize) -> bool {
         let after = self.bytes[end..self.bytes.len().min(end + 4)]
             .iter()
@@ -73,7 +75,7 @@ impl Scanner<'_> {
             .split(char::from(delimiter))
             .map(|cell| {
                 let cell = cell.trim().trim_matches(['"', '\'']);
-                // A sentence is no header.
+                // A sentence is not a header.
                 if cell.len() > 40 || cell.contains(['.', ':', '=', '{', '(']) {
                     Hint::None
                 } else {
@@ -112,7 +114,7 @@ impl Scanner<'_> {
         rows > 0
     }
 
-    /// `(name, password) VALUES ('ada', '…')`: the values of telling columns.
+    /// Marks the values of SQL columns with the name of a secret: `(name, password) VALUES ('ada', '…')`.
     pub(super) fn columns(&mut self, start: usize, end: usize) -> bool {
         if !matches!(self.bytes.get(end), Some(b',' | b')' | b'`' | b'"' | b' ')) {
             return false;

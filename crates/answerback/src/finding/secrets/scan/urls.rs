@@ -1,11 +1,12 @@
-//! Passwords and tokens in URLs.
+//! Finds passwords and tokens in URLs.
 
 use super::super::SecretKind;
 use super::super::value::reads_like_a_secret;
 use super::{AHEAD, LONGEST_HOOK, LONGEST_LINE, Scanner, count_of, is_gap};
 
 impl Scanner<'_> {
-    /// The password in `scheme://user:password@host`, a user that is a token, and the secrets in the path of a webhook.
+    /// Marks the password in `scheme://user:password@host`, a user that is a token, and the secrets in the path of a
+    /// webhook.
     pub(super) fn url(&mut self, start: usize, end: usize) -> bool {
         if !self.bytes[end..].starts_with(b"://") || !self.bytes[start].is_ascii_alphabetic() {
             return self.oracle(start, end);
@@ -25,7 +26,7 @@ impl Scanner<'_> {
                     self.bytes.get(after + port).filter(|_| after + port < run),
                     None | Some(b'/' | b'?' | b'#' | b',' | b')')
                 );
-            // A password may hold `/`, `?` and `@` unescaped, but after a port comes no password.
+            // A password may contain `/`, `?` and `@` unescaped, but it never follows a port.
             if !is_port && let Some(at_sign) = self.last_at_sign(after, run) {
                 self.user(authority, first);
                 self.mark(after, at_sign, SecretKind::Password);
@@ -41,7 +42,7 @@ impl Scanner<'_> {
         true
     }
 
-    /// The user of a URL, which may be a token.
+    /// Marks the user of a URL if it looks like a token.
     pub(super) fn user(&mut self, start: usize, end: usize) {
         const SHORTEST: usize = 16;
         let user = &self.text[start..end];
@@ -53,7 +54,8 @@ impl Scanner<'_> {
         }
     }
 
-    /// What follows the user of a URL: the path is public, unless it is what lets its reader in.
+    /// Handles the part of a URL after the user. Its path is public, except for the secret in the address of a
+    /// webhook.
     pub(super) fn url_rest(&mut self, host: usize, run: usize) {
         const HOOKS: [&str; 7] = [
             "hooks.slack.com/services/",
@@ -87,7 +89,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// The last `@` between two places of one run.
+    /// Returns the last `@` between two places of one run.
     pub(super) fn last_at_sign(&mut self, from: usize, run: usize) -> Option<usize> {
         let last = match self.last_at_sign {
             Some((end, last)) if end == run => last,
@@ -102,7 +104,7 @@ impl Scanner<'_> {
         last.filter(|at| *at > from)
     }
 
-    /// `thin:user/password@host`, as Oracle writes it.
+    /// Marks the password in Oracle's `thin:user/password@host`.
     pub(super) fn oracle(&mut self, start: usize, end: usize) -> bool {
         if &self.text[start..end] != "thin" {
             return false;
@@ -117,7 +119,7 @@ impl Scanner<'_> {
         true
     }
 
-    /// `scheme%3A%2F%2Fuser%3Apassword%40host`, a URL inside of another.
+    /// Marks the password in an encoded URL inside another one: `scheme%3A%2F%2Fuser%3Apassword%40host`.
     pub(super) fn encoded_url(&mut self, start: usize, end: usize) {
         let run = self.end_of_run(end).min(self.text.floor_char_boundary(end + LONGEST_LINE));
         let rest = &self.bytes[end..run];

@@ -10,7 +10,7 @@ fn now() -> Timestamp {
     Timestamp::from_unix_millis(1_698_402_600_000)
 }
 
-/// The findings of a call, as a checker of calls reports them.
+/// Returns the findings of a call, with the codes that the check of calls uses.
 fn findings(schema: &Value, arguments: &Value) -> Vec<ValidationError> {
     use jsonschema::error::ValidationErrorKind as Kind;
     let validator = jsonschema::options().should_validate_formats(true).build(schema).unwrap();
@@ -594,7 +594,8 @@ fn any_value() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Every example and every suggestion is accepted by the schema of its field, and the response is strict.
+    /// The schema of a field accepts each of its examples and suggestions, and the response passes the strict
+    /// check.
     #[test]
     fn what_is_shown_as_right_is_right(one in any_schema(), two in any_schema(), first in any_value(), second in any_value()) {
         let schema = json!({
