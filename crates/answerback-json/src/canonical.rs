@@ -20,6 +20,10 @@ pub fn canonical(value: &Value) -> String {
 }
 
 /// Writes the canonical form into a sink, such as a hash.
+///
+/// # Errors
+///
+/// Returns the error of the sink.
 pub fn write_canonical(sink: &mut impl Write, value: &Value) -> fmt::Result {
     match value {
         Value::Null => sink.write_str("null"),
