@@ -2,31 +2,27 @@
 #![warn(missing_docs)]
 
 pub mod call;
-pub mod case;
-pub mod config;
 pub mod contract;
-pub mod convert;
-mod digest;
 pub mod finding;
-pub mod governance;
-mod hex;
-mod id;
 pub mod json;
-pub mod judge;
-pub mod message;
-pub mod provider;
-pub mod retry;
-#[cfg(feature = "schema")]
-pub mod schema;
-pub mod time;
+pub mod prelude;
 
-pub use digest::{Digest, DigestError};
-pub use finding::{Severity, ValidationError};
-pub use hex::{Hex, UuidText};
-pub use id::{UuidError, UuidV4, UuidV7};
-pub use provider::ToolResult;
-pub use retry::RetryTracker;
-pub use time::Timestamp;
+#[cfg(feature = "schema")]
+pub use answerback_calls::schema;
+pub use answerback_calls::{case, config, judge, message, provider, retry};
+pub use answerback_contracts::{convert, governance};
+pub use answerback_json::time;
+
+#[doc(inline)]
+pub use answerback_calls::provider::ToolResult;
+#[doc(inline)]
+pub use answerback_calls::retry::RetryTracker;
+#[doc(inline)]
+pub use answerback_findings::{Severity, ValidationError};
+#[doc(inline)]
+pub use answerback_json::{
+    Digest, DigestError, Hex, Timestamp, UuidError, UuidText, UuidV4, UuidV7,
+};
 
 /// The examples of the project's README run as tests.
 #[cfg(doctest)]

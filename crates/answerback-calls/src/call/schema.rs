@@ -1,0 +1,761 @@
+//! A tool's schema, compiled once.
+
+use std::borrow::{Borrow, Cow};
+use std::cell::Cell;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use answerback_json::Pointer;
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{Draft, PatternOptions, ValidationOptions, Validator};
+use serde_json::{Value, json};
+
+use super::documents::{Documents, Shelf};
+use super::formats;
+use super::outline::{self, SchemaOutline};
+use super::patterns::{self, BACKTRACK_LIMIT, LONG_TEXT, PATTERN_SIZE};
+use super::usable::{self, SchemaProblem};
+
+/// The deepest schema, counted in arrays and objects. It keeps the compiler within a thread's stack.
+const DEEPEST: usize = 128;
+/// The largest schema, counted in values.
+const MOST_VALUES: usize = 2_000_000;
+/// The most ways in which one value may be led through a schema.
+const MOST_WAYS: u64 = 1_000_000;
+/// The longest chain of subschemas that each apply in place of the one before. The validator recurses along it.
+const LONGEST_CHAIN: usize = 512;
+/// How often the validator may be asked where it finds fault with a schema.
+const MOST_FAULTS: usize = 16;
+
+/// A tool's schema, ready to judge calls.
+///
+/// Drafts 4 to 2020-12, told by `$schema`, 2020-12 without it. How strictly formats are checked is an
+/// [option of the check](super::Options::formats). A keyword that cannot be used is dropped, and the rest is
+/// checked; [`Schema::problems`] lists what was dropped. References reach nothing outside the schema but the [`Documents`] handed in. Patterns run in linear time; one that needs look-around or a
+/// backreference runs in a backtracking engine with a hard bound.
+///
+/// ```
+/// use answerback_calls::call::{Schema, check};
+/// use serde_json::json;
+///
+/// let schema = Schema::compile(json!({
+///     "type": "object",
+///     "properties": {"limit": {"type": "integer", "minimum": 1, "maximum": 100}},
+///     "required": ["limit"],
+/// }))?;
+/// let findings = check(&schema, &json!({"limit": 500}), ())?;
+/// assert_eq!(findings[0].error_code, "VAL-003");
+/// assert_eq!(findings[0].field_path.as_str(), "/limit");
+/// assert_eq!(findings[0].expected_value.as_deref(), Some("integer from 1 to 100"));
+/// # Ok::<(), answerback_calls::call::SchemaError>(())
+/// ```
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "what is so of the whole schema, looked up once")]
+pub struct Schema {
+    source: Arc<Value>,
+    draft: Draft,
+    documents: Documents,
+    /// Checks formats by their RFCs.
+    validator: Validator,
+    /// The validators that only some calls need, built when the first of those comes.
+    others: [OnceLock<Option<Validator>>; 5],
+    pub(super) outline: SchemaOutline,
+    problems: Vec<SchemaProblem>,
+    pub(super) has_formats: bool,
+    is_linear: bool,
+    /// Whether a pattern for names needs the backtracking engine.
+    pub(super) has_slow_names: bool,
+    /// Whether a pattern that needs the backtracking engine stands where the outline does not follow.
+    pub(super) has_hidden_slow_patterns: bool,
+}
+
+/// How a validator checks formats.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum FormatReading {
+    /// By their RFCs.
+    Rfc,
+    /// By what common parsers read.
+    Readable,
+    /// Not at all.
+    Ignored,
+}
+
+impl Schema {
+    /// Compiles a schema. A keyword that cannot be used is dropped with a [problem](Schema::problems), and
+    /// the rest is checked.
+    ///
+    /// # Errors
+    ///
+    /// When no keyword of it can be used, or it is over a bound. All of these are the tool author's to fix,
+    /// never the model's.
+    pub fn compile(source: impl Into<Arc<Value>>) -> Result<Self, SchemaError> {
+        Self::compile_with(source, &Documents::default())
+    }
+
+    /// Compiles a schema whose references may also lead to these documents.
+    ///
+    /// # Errors
+    ///
+    /// As [`Schema::compile`].
+    pub fn compile_with(
+        source: impl Into<Arc<Value>>,
+        documents: &Documents,
+    ) -> Result<Self, SchemaError> {
+        let source = source.into();
+        bound(&source)?;
+        match Self::compile_all(Arc::clone(&source), documents, Vec::new()) {
+            Err(error) if error.is_about_a_part() => {
+                Self::compile_usable(&source, documents).ok_or(error)
+            }
+            compiled => compiled,
+        }
+    }
+
+    /// Compiles a schema, every keyword of which has to be usable.
+    fn compile_all(
+        source: Arc<Value>,
+        documents: &Documents,
+        problems: Vec<SchemaProblem>,
+    ) -> Result<Self, SchemaError> {
+        if patterns::cost_of_all(&source) > patterns::BUDGET {
+            return Err(SchemaErrorKind::Pattern.of(format!(
+                "its patterns are larger than {} characters once their repetitions are written out",
+                patterns::BUDGET
+            )));
+        }
+        let draft = Draft::default().detect(&source);
+        let linear = linear(documents);
+        // The compiler follows references, too: how far is known before it starts.
+        let ways = SchemaOutline::new(&source, draft, documents, &|_| None, &|_| false);
+        if ways.ways_in_place() > MOST_WAYS || ways.longest_chain() > LONGEST_CHAIN {
+            return Err(SchemaError::too_complex());
+        }
+        let validator = linear.build(&source);
+        let is_linear = validator.is_ok();
+        let validator = validator.or_else(|_| backtracking(documents).build(&source));
+        let validator = validator.map_err(|error| SchemaError::uncompiled(&error))?;
+        let compile_pattern = |pattern: &str| {
+            let schema = of_pattern(pattern);
+            linear.build(&schema).or_else(|_| backtracking(documents).build(&schema)).ok()
+        };
+        let is_slow = |pattern: &str| !is_linear && linear.build(&of_pattern(pattern)).is_err();
+        let outline = SchemaOutline::new(&source, draft, documents, &compile_pattern, &is_slow);
+        let mut schema = Self {
+            has_formats: has_formats(&source) || !documents.is_empty(),
+            documents: documents.clone(),
+            source,
+            draft,
+            validator,
+            others: [const { OnceLock::new() }; 5],
+            outline,
+            problems,
+            is_linear,
+            has_slow_names: false,
+            has_hidden_slow_patterns: false,
+        };
+        if !is_linear {
+            schema.find_slow_patterns(&is_slow);
+        }
+        Ok(schema)
+    }
+
+    /// Compiles what can be used of a schema.
+    fn compile_usable(source: &Value, documents: &Documents) -> Option<Self> {
+        let linear = linear(documents);
+        let cost = Cell::new(0);
+        let takes_pattern = |pattern: &str| {
+            let schema = of_pattern(pattern);
+            let sum = patterns::cost(pattern).saturating_add(cost.get());
+            if sum > patterns::BUDGET {
+                return false;
+            }
+            // Finding out costs as much for a pattern that is not taken.
+            cost.set(sum);
+            linear.build(&schema).is_ok() || backtracking(documents).build(&schema).is_ok()
+        };
+        let knows_dialect = |dialect: &str| is_dialect(dialect) || documents.contains(dialect);
+        let dialect = source.get("$schema").and_then(Value::as_str).filter(|name| is_dialect(name));
+        let draft = dialect.map_or(Draft::Draft202012, |_| Draft::default().detect(source));
+        let anchors = outline::anchors(source);
+        // A schema inside that has an identifier of its own may give references another meaning.
+        for trusts_addresses in [true, false] {
+            cost.set(0);
+            let leads_somewhere = |reference: &str| match reference.strip_prefix('#') {
+                Some("") => true,
+                Some(place) if place.starts_with('/') => outline::percent_decoded(place)
+                    .is_some_and(|place| source.pointer(&place).is_some()),
+                Some(anchor) => anchors.contains_key(anchor),
+                None => {
+                    let address = reference.split('#').next().unwrap_or_default();
+                    documents.contains(address)
+                        || address.contains("://json-schema.org/")
+                        || trusts_addresses && source.get("$id").is_some()
+                }
+            };
+            let tests = usable::Tests {
+                pattern: &takes_pattern,
+                reference: &leads_somewhere,
+                dialect: &knows_dialect,
+                is_draft4: draft == Draft::Draft4,
+                has_item_lists: draft != Draft::Draft202012,
+            };
+            let (mut schema, mut problems) = usable::usable(source, &tests)?;
+            for _ in 0..MOST_FAULTS {
+                let shared = Arc::new(schema.clone());
+                let Some(place) = fault(&shared, documents) else {
+                    match Self::compile_all(shared, documents, problems) {
+                        Ok(compiled) => return Some(compiled),
+                        Err(_) => break,
+                    }
+                };
+                let Some(problem) = usable::without(&mut schema, &place) else { break };
+                problems.push(problem);
+                if !usable::has_check(&schema) {
+                    return None;
+                }
+            }
+        }
+        None
+    }
+
+    /// What of the schema is not checked as it is written, for the tool's author.
+    pub fn problems(&self) -> &[SchemaProblem] {
+        &self.problems
+    }
+
+    /// The validator that reads formats in a way, and holds no long text against a pattern that needs the
+    /// backtracking engine if it `is_bounded`.
+    pub(super) fn validator(&self, formats: FormatReading, is_bounded: bool) -> &Validator {
+        let formats = if self.has_formats { formats } else { FormatReading::Rfc };
+        let index = match (formats, is_bounded && !self.is_linear) {
+            (FormatReading::Rfc, false) => return &self.validator,
+            (FormatReading::Readable, false) => 0,
+            (FormatReading::Ignored, false) => 1,
+            (FormatReading::Rfc, true) => 2,
+            (FormatReading::Readable, true) => 3,
+            (FormatReading::Ignored, true) => 4,
+        };
+        let built = self.others[index].get_or_init(|| {
+            let options = if self.is_linear {
+                linear(&self.documents)
+            } else {
+                backtracking(&self.documents)
+            };
+            let options = match formats {
+                FormatReading::Rfc => options,
+                FormatReading::Readable => formats::with_readable_formats(options, self.draft),
+                FormatReading::Ignored => options.should_validate_formats(false),
+            };
+            let source = if index >= 2 { &self.bounded_source() } else { &*self.source };
+            options.build(source).ok()
+        });
+        // It differs only in what was compiled already.
+        built.as_ref().unwrap_or(&self.validator)
+    }
+
+    /// Whether a text is too long for some patterns, and which drafts can say so.
+    pub(super) fn can_bound_patterns(&self) -> bool {
+        !matches!(self.draft, Draft::Draft4 | Draft::Draft6)
+    }
+
+    /// The schema with every pattern that needs the backtracking engine asked only of texts that are not
+    /// too long. Drafts that have no conditions are left without those patterns.
+    fn bounded_source(&self) -> Value {
+        let linear = linear(&self.documents);
+        let mut source = (*self.source).clone();
+        let can_bound = self.can_bound_patterns();
+        usable::each_schema(&mut source, &mut String::new(), &mut |members, _| {
+            let is_slow = members
+                .get("pattern")
+                .and_then(Value::as_str)
+                .is_some_and(|pattern| linear.build(&of_pattern(pattern)).is_err());
+            if !is_slow {
+                return;
+            }
+            let pattern = members.remove("pattern");
+            let all = members.entry("allOf").or_insert_with(|| Value::Array(Vec::new()));
+            if can_bound && let Value::Array(all) = all {
+                all.push(json!({"if": {"maxLength": LONG_TEXT}, "then": {"pattern": pattern}}));
+            }
+            if !can_bound && all.as_array().is_some_and(Vec::is_empty) {
+                members.remove("allOf");
+            }
+        });
+        source
+    }
+
+    /// Finds the patterns that need the backtracking engine and of which the outline does not know.
+    fn find_slow_patterns(&mut self, is_slow: &dyn Fn(&str) -> bool) {
+        let mut slow = 0;
+        let mut has_slow_names = false;
+        let mut source = (*self.source).clone();
+        usable::each_schema(&mut source, &mut String::new(), &mut |members, _| {
+            let pattern = members.get("pattern").and_then(Value::as_str);
+            slow += usize::from(pattern.is_some_and(is_slow));
+            let names = members.get("patternProperties").and_then(Value::as_object);
+            has_slow_names |= names.is_some_and(|names| names.keys().any(|name| is_slow(name)));
+        });
+        self.has_slow_names = has_slow_names;
+        self.has_hidden_slow_patterns = slow > self.outline.slow_patterns();
+    }
+
+    /// The schema as it is checked: as it was given, without what is no part of the check. See
+    /// [`Schema::problems`].
+    pub fn source(&self) -> &Value {
+        &self.source
+    }
+
+    /// The schema as it is checked, shared.
+    pub fn shared_source(&self) -> Arc<Value> {
+        Arc::clone(&self.source)
+    }
+
+    /// Whether the arguments break no rule of the schema; quicker than [`super::check`].
+    ///
+    /// # Errors
+    ///
+    /// As [`super::check`].
+    pub fn is_valid(&self, arguments: &Value) -> Result<bool, SchemaError> {
+        self.is_valid_with(arguments, ())
+    }
+
+    /// Whether the arguments break no rule of the schema under these options; quicker than
+    /// [`super::check`].
+    ///
+    /// # Errors
+    ///
+    /// As [`super::check`].
+    pub fn is_valid_with(
+        &self,
+        arguments: &Value,
+        options: impl Into<super::Options>,
+    ) -> Result<bool, SchemaError> {
+        super::check::is_valid(self, arguments, options.into())
+    }
+
+    /// Whether it calls anything secret: `writeOnly`, or `format: password`.
+    pub fn has_secrets(&self) -> bool {
+        self.outline.has_secrets()
+    }
+
+    /// The arguments without what the schema calls secret, in whichever branch. Names and shapes of
+    /// secrets are not looked at; see [`answerback_redaction`].
+    pub fn without_secrets<'v>(&self, arguments: &'v Value) -> Cow<'v, Value> {
+        super::shown::hidden(arguments, &self.outline)
+    }
+
+    /// What stands at an evaluation path, such as a finding's `schema_path`: references on the way are
+    /// followed.
+    pub fn at(&self, schema_path: &Pointer) -> Option<&Value> {
+        let mut place = String::new();
+        let mut value: &Value = &self.source;
+        for token in schema_path.tokens() {
+            if token == "$ref" && value.get("$ref").is_some_and(Value::is_string) {
+                let target = self.outline.node(self.outline.owner(&place)).reference?;
+                place.clone_from(&self.outline.node(target).place);
+                value = answerback_json::find(&self.source, &place)?;
+            } else {
+                answerback_json::push_token(&mut place, &token);
+                value = answerback_json::below(value, &token)?;
+            }
+        }
+        Some(value)
+    }
+}
+
+fn options<'a>(documents: &Documents) -> ValidationOptions<'a> {
+    jsonschema::options().with_retriever(Shelf(documents.clone())).should_validate_formats(true)
+}
+
+fn linear<'a>(documents: &Documents) -> ValidationOptions<'a> {
+    options(documents).with_pattern_options(PatternOptions::regex().size_limit(PATTERN_SIZE))
+}
+
+fn backtracking<'a>(documents: &Documents) -> ValidationOptions<'a> {
+    let patterns =
+        PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT).size_limit(PATTERN_SIZE);
+    options(documents).with_pattern_options(patterns)
+}
+
+fn of_pattern(pattern: &str) -> Value {
+    json!({"type": "string", "pattern": pattern})
+}
+
+/// Where the validator finds fault with a schema.
+fn fault(source: &Value, documents: &Documents) -> Option<String> {
+    let error = backtracking(documents).build(source).err()?;
+    Some(error.instance_path().as_str().to_owned())
+}
+
+/// Whether a `$schema` names a draft that the validator knows.
+fn is_dialect(name: &str) -> bool {
+    let name = name.trim_end_matches('#');
+    let name = name.strip_prefix("http://").or_else(|| name.strip_prefix("https://"));
+    matches!(
+        name,
+        Some(
+            "json-schema.org/draft-04/schema"
+                | "json-schema.org/draft-06/schema"
+                | "json-schema.org/draft-07/schema"
+                | "json-schema.org/draft/2019-09/schema"
+                | "json-schema.org/draft/2020-12/schema"
+        )
+    )
+}
+
+/// Whether a schema may check a format anywhere.
+fn has_formats(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => {
+            members.contains_key("format") || members.values().any(has_formats)
+        }
+        Value::Array(elements) => elements.iter().any(has_formats),
+        _ => false,
+    }
+}
+
+/// Refuses a schema that is too deep or too large to compile safely.
+pub(super) fn bound(source: &Value) -> Result<(), SchemaError> {
+    let mut count = 0;
+    let mut waiting = vec![(source, 1)];
+    while let Some((value, depth)) = waiting.pop() {
+        count += 1;
+        if depth > DEEPEST {
+            return Err(
+                SchemaErrorKind::TooDeep.of(format!("it nests deeper than {DEEPEST} levels"))
+            );
+        }
+        if count > MOST_VALUES {
+            return Err(
+                SchemaErrorKind::TooLarge.of(format!("it has more than {MOST_VALUES} values"))
+            );
+        }
+        match value {
+            Value::Array(elements) => {
+                waiting.extend(elements.iter().map(|value| (value, depth + 1)));
+            }
+            Value::Object(members) => {
+                waiting.extend(members.values().map(|value| (value, depth + 1)));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A schema that cannot judge calls. It is the tool author's to mend: a call against it is passed on
+/// unchecked and costs the model no attempt.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("the tool's schema cannot be used: {message}")]
+pub struct SchemaError {
+    kind: SchemaErrorKind,
+    message: String,
+}
+
+/// What is the matter with a schema.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum SchemaErrorKind {
+    /// It breaks the rules for schemas.
+    Invalid,
+    /// A reference leads nowhere, or outside the schema.
+    Reference,
+    /// A pattern no engine takes.
+    Pattern,
+    /// A pattern went back too often on this value.
+    Backtracking,
+    /// It nests too deep.
+    TooDeep,
+    /// It has too many values.
+    TooLarge,
+    /// It branches in too many ways.
+    TooComplex,
+}
+
+impl SchemaErrorKind {
+    pub(super) fn of(self, message: String) -> SchemaError {
+        SchemaError { kind: self, message }
+    }
+}
+
+impl SchemaError {
+    /// What is the matter.
+    pub fn kind(&self) -> SchemaErrorKind {
+        self.kind
+    }
+
+    /// Whether a part of the schema is at fault, so that the rest may be usable.
+    fn is_about_a_part(&self) -> bool {
+        matches!(
+            self.kind,
+            SchemaErrorKind::Invalid | SchemaErrorKind::Reference | SchemaErrorKind::Pattern
+        )
+    }
+
+    /// Nothing in it is a keyword that checks anything.
+    pub(crate) fn no_check() -> Self {
+        SchemaErrorKind::Invalid
+            .of("it has no keyword of JSON Schema that checks anything".to_owned())
+    }
+
+    /// There is none.
+    pub(crate) fn missing() -> Self {
+        SchemaErrorKind::Invalid.of("the tool declares none".to_owned())
+    }
+
+    /// Something else stands in its place.
+    pub(crate) fn no_schema(found: &str) -> Self {
+        let article = if found.starts_with(['a', 'i', 'o']) { "an" } else { "a" };
+        SchemaErrorKind::Invalid.of(format!("it is {article} {found}, not a JSON Schema"))
+    }
+
+    pub(super) fn long_name() -> Self {
+        SchemaErrorKind::Backtracking.of(format!(
+            "its patterns for field names are matched with names of at most {LONG_TEXT} characters"
+        ))
+    }
+
+    pub(super) fn too_complex() -> Self {
+        SchemaErrorKind::TooComplex.of("it branches in too many ways to be followed".to_owned())
+    }
+
+    fn uncompiled(error: &jsonschema::ValidationError<'_>) -> Self {
+        let place = match error.instance_path().as_str() {
+            "" => "(root)",
+            place => place,
+        };
+        match error.kind() {
+            ValidationErrorKind::Referencing(cause) => {
+                let cause = bounded(&cause.to_string());
+                SchemaErrorKind::Reference.of(format!("a reference leads nowhere: {cause}; only references within the schema are followed"))
+            }
+            ValidationErrorKind::Format { format } if format == "regex" => {
+                let pattern = bounded(&error.instance().to_string());
+                SchemaErrorKind::Pattern.of(format!(
+                    "the pattern {pattern} at {place} is not a regular expression we can run"
+                ))
+            }
+            _ => {
+                SchemaErrorKind::Invalid.of(format!("at {place}: {}", bounded(&error.to_string())))
+            }
+        }
+    }
+
+    /// A finding that is the schema's fault, not the value's.
+    pub(super) fn while_checking(error: &jsonschema::ValidationError<'_>) -> Option<Self> {
+        let place = error.schema_path().as_str();
+        match error.kind() {
+            ValidationErrorKind::BacktrackLimitExceeded { .. }
+            | ValidationErrorKind::RegexEngineFailure { .. } => Some(SchemaErrorKind::Backtracking.of(
+                format!("the pattern at {place} could not be matched within {BACKTRACK_LIMIT} steps back"),
+            )),
+            ValidationErrorKind::Referencing(cause) => Some(SchemaErrorKind::Reference.of(format!(
+                "the reference at {place} leads nowhere: {}",
+                bounded(&cause.to_string())
+            ))),
+            _ => None,
+        }
+    }
+}
+
+/// A foreign text, short and without characters that act.
+fn bounded(text: &str) -> String {
+    const LONGEST: usize = 200;
+    let plain: String =
+        text.chars().filter(|character| !character.is_control()).take(LONGEST + 1).collect();
+    match plain.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &plain[..end]),
+        None => plain,
+    }
+}
+
+/// Schemas by their content, each compiled once. Of more than the bound, the oldest go first.
+///
+/// ```
+/// use answerback_calls::call::Schemas;
+/// use serde_json::json;
+///
+/// let schemas = Schemas::new(64);
+/// let one = schemas.compile(&json!({"type": "object"}))?;
+/// let other = schemas.compile(&json!({"type": "object"}))?;
+/// assert!(std::sync::Arc::ptr_eq(&one, &other));
+/// # Ok::<(), answerback_calls::call::SchemaError>(())
+/// ```
+#[derive(Debug)]
+pub struct Schemas {
+    most: usize,
+    known: Mutex<KnownSchema>,
+}
+
+#[derive(Debug, Default)]
+struct KnownSchema {
+    by_content: HashMap<SchemaKey, Result<Arc<Schema>, SchemaError>>,
+    oldest_first: VecDeque<SchemaKey>,
+}
+
+/// A schema as a key: its content, hashed without regard to the order of names.
+#[derive(Clone, Debug)]
+struct SchemaKey(Arc<Value>);
+
+impl Borrow<Value> for SchemaKey {
+    fn borrow(&self) -> &Value {
+        &self.0
+    }
+}
+
+impl Hash for SchemaKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+impl PartialEq for SchemaKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for SchemaKey {}
+
+impl Schemas {
+    /// A store for at most `most` schemas.
+    pub fn new(most: usize) -> Self {
+        Self { most: most.max(1), known: Mutex::default() }
+    }
+
+    /// The compiled schema, from the store if its content is known. A schema that does not compile is
+    /// remembered too.
+    ///
+    /// # Errors
+    ///
+    /// As [`Schema::compile`].
+    pub fn compile(&self, source: &Value) -> Result<Arc<Schema>, SchemaError> {
+        // Hashing recurses; a schema too deep to compile is too deep to hash.
+        bound(source)?;
+        if let Some(known) = self.lock().by_content.get(source) {
+            return known.clone();
+        }
+        // Compiled outside the lock: a large schema must not hold up the others.
+        let content = SchemaKey(Arc::new(source.clone()));
+        let compiled = Schema::compile(Arc::clone(&content.0)).map(Arc::new);
+        let mut known = self.lock();
+        if let Some(earlier) = known.by_content.get(source) {
+            return earlier.clone();
+        }
+        while known.by_content.len() >= self.most
+            && let Some(oldest) = known.oldest_first.pop_front()
+        {
+            known.by_content.remove(&oldest);
+        }
+        known.oldest_first.push_back(content.clone());
+        known.by_content.insert(content, compiled.clone());
+        compiled
+    }
+
+    /// How many schemas are kept.
+    pub fn len(&self) -> usize {
+        self.lock().by_content.len()
+    }
+
+    /// Whether none is kept.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, KnownSchema> {
+        // Nothing panics while it is held, and a half-made entry would still be whole.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Schemas {
+    /// A store for 1,024 schemas.
+    fn default() -> Self {
+        Self::new(1024)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_told_by_kind() {
+        let deep = (0..200).fold(json!(true), |inner, _| json!({"not": inner}));
+        for (schema, kind) in [
+            (json!({"type": "dict"}), SchemaErrorKind::Invalid),
+            (json!({"minimum": "1"}), SchemaErrorKind::Invalid),
+            (json!({"$ref": "#/$defs/none"}), SchemaErrorKind::Reference),
+            (json!({"$ref": "https://example.com/schema.json"}), SchemaErrorKind::Reference),
+            (json!({"$ref": "file:///etc/passwd"}), SchemaErrorKind::Reference),
+            (json!({"pattern": "("}), SchemaErrorKind::Pattern),
+            (deep, SchemaErrorKind::TooDeep),
+        ] {
+            let error = Schema::compile(schema.clone()).unwrap_err();
+            assert_eq!(error.kind(), kind, "{schema}: {error}");
+            assert!(error.to_string().chars().count() < 400, "{error}");
+        }
+    }
+
+    #[test]
+    fn look_around_compiles() {
+        let schema = Schema::compile(json!({"pattern": "^(?!tmp).*$"})).unwrap();
+        assert!(schema.is_valid(&json!("src")).unwrap());
+        assert!(!schema.is_valid(&json!("tmp/x")).unwrap());
+    }
+
+    #[test]
+    fn drafts_are_told_by_their_name() {
+        let draft4 = json!({"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 1, "exclusiveMinimum": true});
+        assert!(!Schema::compile(draft4).unwrap().is_valid(&json!(1)).unwrap());
+        let draft7 = json!({"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "string"}]});
+        assert!(!Schema::compile(draft7).unwrap().is_valid(&json!([1])).unwrap());
+        let newest = json!({"prefixItems": [{"type": "string"}]});
+        assert!(!Schema::compile(newest).unwrap().is_valid(&json!([1])).unwrap());
+    }
+
+    #[test]
+    fn an_evaluation_path_leads_through_references() {
+        let schema = Schema::compile(json!({
+            "$defs": {"a": {"properties": {"b": {"$ref": "#/$defs/c"}}}, "c": {"maximum": 3}},
+            "items": {"$ref": "#/$defs/a"},
+        }))
+        .unwrap();
+        let path = Pointer::try_from("/items/$ref/properties/b/$ref/maximum").unwrap();
+        assert_eq!(schema.at(&path), Some(&json!(3)));
+        assert_eq!(schema.at(&Pointer::try_from("/items/none").unwrap()), None);
+    }
+
+    #[test]
+    fn the_store_is_bounded_and_ignores_the_order_of_names() {
+        let schemas = Schemas::new(2);
+        let one = schemas.compile(&json!({"type": "object", "title": "x"})).unwrap();
+        let same = schemas.compile(&json!({"title": "x", "type": "object"})).unwrap();
+        assert!(Arc::ptr_eq(&one, &same));
+        schemas.compile(&json!({"type": "dict"})).unwrap_err();
+        schemas.compile(&json!(true)).unwrap();
+        assert_eq!(schemas.len(), 2);
+        let again = schemas.compile(&json!({"type": "object", "title": "x"})).unwrap();
+        assert!(!Arc::ptr_eq(&one, &again));
+    }
+
+    #[test]
+    fn hostile_schemas_end() {
+        // A ladder of references, each used twice: 2^40 ways through it.
+        let mut defs = serde_json::Map::new();
+        for level in 0..40 {
+            let next = format!("#/$defs/{}", level + 1);
+            defs.insert(level.to_string(), json!({"anyOf": [{"$ref": next}, {"$ref": next}]}));
+        }
+        defs.insert("40".to_owned(), json!({"type": "string"}));
+        let ladder = Schema::compile(json!({"$defs": defs, "$ref": "#/$defs/0"})).unwrap_err();
+        assert_eq!(ladder.kind(), SchemaErrorKind::TooComplex);
+        let endless = Schema::compile(json!({"$ref": "#"})).unwrap();
+        assert!(endless.is_valid(&json!(1)).unwrap());
+        let many: Vec<Value> = (0..50_000).map(Value::from).collect();
+        let huge = Schema::compile(json!({"enum": many})).unwrap();
+        let findings = super::super::check(&huge, &json!("x"), ()).unwrap();
+        assert!(findings[0].expected_value.as_ref().unwrap().chars().count() <= 300);
+    }
+}

@@ -1,0 +1,622 @@
+use std::sync::Arc;
+
+use answerback_findings::ValidationError;
+use answerback_json::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Judged;
+use crate::call::Schema;
+use crate::message::{ErrorFormatter, Failure, Formatting, Repair, SharedFormatter};
+use crate::provider::ToolResult;
+use crate::retry::{Escalation, Outcome, Retry, RetryTracker, TOO_LONG};
+
+/// What became of a call.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+#[expect(clippy::exhaustive_enums, reason = "the command line promises exactly these four")]
+pub enum Status {
+    /// It may run.
+    Ok,
+    /// The model is told what is wrong and may try again.
+    Retry,
+    /// A person is asked; the call does not run.
+    Blocked,
+    /// It may run; the tool's schema could not be used.
+    Unchecked,
+}
+
+impl Status {
+    /// Returns the lower-case word used in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Retry => "retry",
+            Self::Blocked => "blocked",
+            Self::Unchecked => "unchecked",
+        }
+    }
+}
+
+/// The answer to one call: a line of `answerback replay`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Answer {
+    /// The id of the call.
+    pub tool_call_id: String,
+    /// The tool's name, as sent but for secrets.
+    pub tool: String,
+    /// Whether no error was found. A valid call is still blocked where a person stopped the calls, or the policy blocks
+    /// valid calls, too.
+    pub valid: bool,
+    /// The number of this attempt, from 1.
+    pub attempt: u8,
+    /// How many there may be.
+    pub max_attempts: u8,
+    /// What became of it.
+    pub status: Status,
+    /// Everything that was found. Of a valid call these are notes that go with its result.
+    pub errors: Vec<ValidationError>,
+    /// What would make the call valid; of a valid call, what has. Secrets are left out.
+    pub repair: Option<Repair>,
+    /// What the model is told, when the call does not run.
+    pub result: Option<ToolResult>,
+    /// What a person is asked, when one is.
+    pub escalation: Option<Box<Escalation>>,
+}
+
+/// Counts the attempt of a checked call and returns the answer. The caller supplies the clock and the
+/// randomness as `now` and `random`.
+pub fn answer(
+    judged: Judged<'_>,
+    tracker: &RetryTracker,
+    now: Timestamp,
+    random: [u8; 10],
+) -> Answer {
+    let outcome = judged.track(tracker, now, random);
+    judged.answer(outcome)
+}
+
+impl Judged<'_> {
+    /// Returns the answer after a tracker or a store counted the attempt.
+    pub fn answer(self, outcome: Outcome) -> Answer {
+        let formatter = self.formatter.get();
+        self.answer_with(outcome, formatter)
+    }
+
+    /// Returns the answer in the words of this formatter, instead of the formatter that the configuration
+    /// selects.
+    pub fn answer_with(mut self, outcome: Outcome, formatter: &dyn ErrorFormatter) -> Answer {
+        let max_attempts = self.settings.retry.max_attempts();
+        let limit = self.settings.formatting.message_length();
+        let (status, attempt, result, escalation) = match outcome {
+            Outcome::Proceed(proceed) => {
+                let status = if self.unchecked.is_some() { Status::Unchecked } else { Status::Ok };
+                (status, proceed.failed_attempts.saturating_add(1).min(max_attempts), None, None)
+            }
+            Outcome::Retry(retry) => {
+                let formatting = &self.settings.formatting;
+                let mut failure = self.failure();
+                failure.repair = self.repair.as_ref().map(Repair::words);
+                let content = message(failure, &retry, formatting, formatter);
+                let result = ToolResult::error(self.tool_call_id.clone(), content);
+                // If a person corrected the arguments, no other proposal is shown.
+                self.repair.take_if(|_| told_correction(&retry, formatting).is_some());
+                (Status::Retry, retry.attempt, Some(result), None)
+            }
+            Outcome::Blocked(blocked) => {
+                let allows_valid = blocked.allows_valid;
+                let id = self.tool_call_id.clone();
+                let result = blocked.escalation.tool_result(id, allows_valid, limit);
+                (Status::Blocked, blocked.attempt, Some(result), Some(blocked.escalation))
+            }
+            outcome @ (Outcome::Stopped { .. } | Outcome::Applied | Outcome::Ignored) => {
+                let result = outcome.tool_result(&self.tool, &self.tool_call_id, limit);
+                (Status::Blocked, max_attempts, result, None)
+            }
+        };
+        Answer {
+            valid: self.is_valid(),
+            tool_call_id: self.tool_call_id,
+            tool: self.tool,
+            attempt,
+            max_attempts,
+            status,
+            errors: self.findings,
+            repair: self.repair.and_then(|repair| repair.without_secrets(self.schema)),
+            result,
+            escalation,
+        }
+    }
+
+    /// Returns the warnings and notes of a valid call as text for the model, or `None` if there are none.
+    pub fn notes(&self) -> Option<String> {
+        let has_notes = self.is_valid() && !self.findings.is_empty();
+        let formatter = self.formatter.get();
+        has_notes.then(|| formatter.format(&self.failure(), &self.settings.formatting))
+    }
+
+    /// Returns the data for the message, in case the call does not run. Use it if the attempts are counted
+    /// where the catalogue is not available.
+    pub fn wording(&self) -> Wording {
+        let schema = self.schema.filter(|_| !self.is_valid());
+        Wording {
+            tool: self.tool.clone(),
+            tool_call_id: self.tool_call_id.clone(),
+            findings: self.findings.clone(),
+            schema: schema.map(Schema::shared_source),
+            repair: self.repair.as_ref().map(|repair| repair.words().to_owned()),
+            formatting: self.settings.formatting.clone(),
+            formatter: self.formatter.clone(),
+        }
+    }
+
+    fn failure(&self) -> Failure<'_> {
+        let mut failure = Failure::new(&self.tool, &self.findings);
+        failure.schema = self.schema.map(Schema::source);
+        failure
+    }
+}
+
+/// Holds the data for one call's message, independent of the catalogue and the configuration. It owns its
+/// data, so a unit of work can store it.
+#[derive(Clone, Debug)]
+pub struct Wording {
+    tool: String,
+    tool_call_id: String,
+    findings: Vec<ValidationError>,
+    schema: Option<Arc<Value>>,
+    repair: Option<String>,
+    formatting: Formatting,
+    formatter: SharedFormatter,
+}
+
+impl Wording {
+    /// Returns the result for the model if the call does not run. It equals the result of [`Judged::answer`].
+    pub fn result(&self, outcome: &Outcome) -> Option<ToolResult> {
+        let Outcome::Retry(retry) = outcome else {
+            let limit = self.formatting.message_length();
+            return outcome.tool_result(&self.tool, &self.tool_call_id, limit);
+        };
+        let mut failure = Failure::new(&self.tool, &self.findings);
+        failure.schema = self.schema.as_deref();
+        failure.repair = self.repair.as_deref();
+        let content = message(failure, retry, &self.formatting, self.formatter.get());
+        Some(ToolResult::error(self.tool_call_id.clone(), content))
+    }
+
+    /// Returns all findings.
+    pub fn findings(&self) -> &[ValidationError] {
+        &self.findings
+    }
+}
+
+fn message(
+    failure: Failure<'_>,
+    retry: &Retry,
+    formatting: &Formatting,
+    formatter: &dyn ErrorFormatter,
+) -> String {
+    let mut failure = failure
+        .with_attempt(retry.attempt.into(), retry.max_attempts.into())
+        .with_repetition(retry.repetition);
+    // An unknown attempt has no recorded errors, so the message cannot report progress.
+    failure.previous = Some(&retry.previous[..]).filter(|previous| !previous.is_empty());
+    failure.previous_is_cut = retry.previous_is_cut;
+    // If the message limit leaves no room for the correction, the model still learns that there is one.
+    let too_long = retry.correction.as_ref().map(|_| TOO_LONG);
+    match (told_correction(retry, formatting), retry.guidance.as_deref().or(too_long)) {
+        // The correction replaces the whole message, so that nothing contradicts it.
+        (Some(correction), _) => correction.to_owned(),
+        (None, Some(guidance)) => guided(guidance, &failure, formatting, formatter),
+        (None, None) => formatter.format(&failure, formatting),
+    }
+}
+
+/// Returns a person's correction if it fits into the message limit.
+fn told_correction<'r>(retry: &'r Retry, formatting: &Formatting) -> Option<&'r str> {
+    let fits = |words: &&str| words.chars().count() < formatting.message_length();
+    retry.correction.as_deref().filter(fits)
+}
+
+/// Puts a person's words before the message, which gets the room that is left. Words that leave too little
+/// room are dropped entirely, because the message must be complete.
+fn guided(
+    guidance: &str,
+    failure: &Failure<'_>,
+    formatting: &Formatting,
+    formatter: &dyn ErrorFormatter,
+) -> String {
+    let words = format!("A person answered: {guidance}\n\n");
+    let left = formatting.message_length().saturating_sub(words.chars().count());
+    if left < *Formatting::MESSAGE_LENGTHS.start() {
+        return formatter.format(failure, formatting);
+    }
+    let formatting = formatting.clone().with_max_message_length(left);
+    words + &formatter.format(failure, &formatting)
+}
+
+#[cfg(test)]
+mod tests {
+    use answerback_json::Limits;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::case::Decision;
+    use crate::config::ValidationConfig;
+    use crate::judge::{CallLine, Catalogue, judge};
+
+    fn catalogue() -> Catalogue {
+        Catalogue::read(&json!([
+            {"name": "read_file", "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string"},
+                    "lines": {"type": "array", "items": {"type": "integer"}},
+                },
+                "required": ["path"],
+            }},
+            {"name": "log_in", "inputSchema": {
+                "properties": {"word": {"type": "string", "writeOnly": true, "maxLength": 3}},
+            }},
+            {"name": "broken", "inputSchema": {"type": "dict"}},
+        ]))
+        .unwrap()
+    }
+
+    fn config(validation: Value) -> ValidationConfig {
+        ValidationConfig::from_value("f", &json!({"tools": {"validation": validation}})).unwrap()
+    }
+
+    /// Returns the answers to calls of one conversation.
+    fn answers(config: &ValidationConfig, calls: &[(&str, Value)]) -> Vec<Answer> {
+        let (catalogue, tracker) = (catalogue(), RetryTracker::new(config));
+        let now = Timestamp::from_unix_millis(0);
+        let answered = calls.iter().enumerate().map(|(index, (tool, arguments))| {
+            let line = CallLine::new(*tool, arguments.clone()).with_id(format!("c{}", index + 1));
+            let judged = judge(&catalogue, line, config, Limits::default());
+            answer(judged, &tracker, now, [1; 10])
+        });
+        answered.collect()
+    }
+
+    fn contents(answers: &[Answer]) -> String {
+        let content = |answer: &Answer| {
+            let told = answer.result.as_ref().map_or("-", |result| result.content.as_str());
+            format!("{} {}\n{told}", answer.tool_call_id, answer.status.as_str())
+        };
+        answers.iter().map(content).collect::<Vec<_>>().join("\n\n")
+    }
+
+    #[test]
+    fn the_line_is_as_promised() {
+        let answers = answers(&ValidationConfig::default(), &[("read_file", json!({}))]);
+        let line = serde_json::to_string(&answers[0]).unwrap();
+        insta::assert_snapshot!(line, @r#"{"tool_call_id":"c1","tool":"read_file","valid":false,"attempt":1,"max_attempts":3,"status":"retry","errors":[{"error_code":"VAL-001","field_path":"/path","message":"Required field 'path' is missing","severity":"error","expected_value":"string","schema_path":"/required"}],"repair":null,"result":{"role":"tool","tool_call_id":"c1","content":"Validation failed for tool 'read_file' (attempt 1/3):\n\n• /path (VAL-001): Required field 'path' is missing\n  Expected: string\n\nPlease provide the missing 'path' field.","is_error":true},"escalation":null}"#);
+    }
+
+    #[test]
+    fn a_tool_has_a_formatter_of_its_own() {
+        struct Long;
+        impl ErrorFormatter for Long {
+            fn advice(&self, _: &Failure<'_>) -> Option<String> {
+                Some(format!("Send one statement. {}", "word ".repeat(500)))
+            }
+        }
+        let registered = ValidationConfig {
+            formatters: crate::message::Formatters::default().with_tool("read_file", Long),
+            ..ValidationConfig::default()
+        };
+        let content = contents(&answers(&registered, &[("read_file", json!({}))]));
+        assert!(
+            content.contains("Send one statement. word") && content.contains(" wo...\n"),
+            "{content}"
+        );
+        assert!(content.chars().count() < 2000);
+        let other = contents(&answers(&registered, &[("log_in", json!({"word": "long"}))]));
+        assert!(!other.contains("Send one statement"), "{other}");
+
+        let selected = config(json!({
+            "overrides": {"read_file": {"formatting": {"formatter": "file_paths"}}},
+        }));
+        let content = contents(&answers(&selected, &[("read_file", json!({}))]));
+        assert!(content.contains("list the directory first"), "{content}");
+        // The wording gives the same result without the catalogue.
+        let catalogue = catalogue();
+        let line = CallLine::new("read_file", json!({}));
+        let judged = judge(&catalogue, line, &selected, Limits::default());
+        let outcome = judged.as_attempt(1, Timestamp::from_unix_millis(0), [1; 10]);
+        let result = judged.wording().result(&outcome).unwrap();
+        assert!(result.content.contains("list the directory first"), "{}", result.content);
+    }
+
+    #[test]
+    fn each_attempt_is_told_what_changed() {
+        let calls = [
+            ("read_file", json!({"lines": ["1", 2]})),
+            ("read_file", json!({"path": 7, "lines": [1, "2"]})),
+            ("read_file", json!({"path": "x"})),
+            ("read_file", json!({"path": 7, "lines": [1, "2"]})),
+        ];
+        insta::assert_snapshot!(contents(&answers(&ValidationConfig::default(), &calls)), @r#"
+        c1 retry
+        Validation failed for tool 'read_file' (attempt 1/3):
+
+        Errors:
+        • /lines/0 (VAL-002): Type mismatch: expected integer, got string
+          Expected: integer
+          Actual: "1"
+          Hint: Send it as JSON, not as a string: without the quotes around it.
+
+        • /path (VAL-001): Required field 'path' is missing
+          Expected: string
+
+        Please provide the missing 'path' field and send '/lines/0' as an integer.
+
+        c2 retry
+        Validation failed for tool 'read_file' (attempt 2/3):
+
+        Errors:
+        • /lines/1 (VAL-002): Type mismatch: expected integer, got string
+          Expected: integer
+          Actual: "2"
+          Hint: Send it as JSON, not as a string: without the quotes around it.
+
+        • /path (VAL-002): Type mismatch: expected string, got integer
+          Expected: string
+          Actual: 7
+
+        Fixed: none · Still failing: /lines/*, /path · New: none
+
+        Proposed repair, if it is what you meant: write "7" for 7 in 'path'; write 2 for "2" in '/lines/1'
+
+        Please send '/lines/1' as an integer and 'path' as a string.
+
+        c3 ok
+        -
+
+        c4 retry
+        Validation failed for tool 'read_file' (attempt 1/3):
+
+        Errors:
+        • /lines/1 (VAL-002): Type mismatch: expected integer, got string
+          Expected: integer
+          Actual: "2"
+          Hint: Send it as JSON, not as a string: without the quotes around it.
+
+        • /path (VAL-002): Type mismatch: expected string, got integer
+          Expected: string
+          Actual: 7
+
+        Proposed repair, if it is what you meant: write "7" for 7 in 'path'; write 2 for "2" in '/lines/1'
+
+        Please send '/lines/1' as an integer and 'path' as a string.
+        "#);
+    }
+
+    #[test]
+    fn the_words_are_the_same_wherever_attempts_are_counted() {
+        let (catalogue, config) = (catalogue(), ValidationConfig::default());
+        let (tracker, now) = (RetryTracker::new(2), Timestamp::from_unix_millis(0));
+        for arguments in [json!({"lines": ["1"]}), json!({"path": 7}), json!({"path": 8})] {
+            let line = CallLine::new("read_file", arguments).with_id("c");
+            let judged = judge(&catalogue, line, &config, Limits::default());
+            let outcome = judged.track(&tracker, now, [1; 10]);
+            let elsewhere = judged.wording().result(&outcome);
+            assert!(elsewhere.is_some());
+            assert_eq!(elsewhere, judged.answer(outcome).result);
+        }
+    }
+
+    #[test]
+    fn circles_are_told_first() {
+        let config =
+            config(json!({"retry": {"max_attempts": 5}, "formatting": {"style": "compact"}}));
+        let calls = [json!({}), json!({}), json!({"path": 1}), json!({})];
+        let answers = answers(&config, &calls.map(|arguments| ("read_file", arguments)));
+        insta::assert_snapshot!(contents(&answers[1..]), @r#"
+        c2 retry
+        Validation failed for tool 'read_file' (attempt 2/5):
+
+        This call is identical to attempt 1, so it failed in the same way. Change the values named below before you call the tool again. 3 attempts are left.
+
+        - /path: Required field 'path' is missing (expected: string)
+
+        Fixed: none · Still failing: /path · New: none
+
+        Please correct these errors and try again.
+
+        c3 retry
+        Validation failed for tool 'read_file' (attempt 3/5):
+
+        - /path: Type mismatch: expected string, got integer (expected: string)
+
+        Fixed: none · Still failing: /path · New: none
+
+        Proposed repair, if it is what you meant: write "1" for 1 in 'path'
+
+        Please correct these errors and try again.
+
+        c4 retry
+        Validation failed for tool 'read_file' (attempt 4/5):
+
+        This call brings back the errors of attempt 2. Keep what was fixed since then and correct the places below together, in one call. One attempt is left.
+
+        - /path: Required field 'path' is missing (expected: string)
+
+        Fixed: none · Still failing: /path · New: none
+
+        Please correct these errors and try again.
+        "#);
+    }
+
+    #[test]
+    fn what_is_not_the_models_fault_costs_nothing() {
+        let calls = [
+            ("broken", json!({"x": 1})),
+            ("broken", json!("{'x'")),
+            ("read_file", json!({"path": "x", "extra": 1})),
+        ];
+        let answers = answers(&ValidationConfig::default(), &calls);
+        let seen: Vec<_> = answers
+            .iter()
+            .map(|answer| (answer.status, answer.valid, answer.errors.len(), answer.attempt))
+            .collect();
+        // A text that is not JSON is the model's fault, whatever the schema.
+        assert_eq!(
+            seen,
+            [
+                (Status::Unchecked, true, 0, 1),
+                (Status::Retry, false, 1, 1),
+                (Status::Ok, true, 1, 1),
+            ]
+        );
+    }
+
+    #[test]
+    fn repairs_are_offered_or_applied_or_neither() {
+        let arguments = json!({"path": "x", "lines": "[1, 2]"});
+        for (mode, status, repairs) in [
+            ("off", Status::Retry, false),
+            ("offer", Status::Retry, true),
+            ("apply_lossless", Status::Ok, true),
+            ("apply_safe", Status::Ok, true),
+        ] {
+            let config = config(json!({"repair": mode}));
+            let answers = answers(&config, &[("read_file", arguments.clone())]);
+            let answer = &answers[0];
+            assert_eq!((answer.status, answer.repair.is_some()), (status, repairs), "{mode}");
+            assert_eq!(answer.errors.len(), 1, "{mode}");
+            let told = answer.result.as_ref().map_or("", |result| result.content.as_str());
+            assert_eq!(told.contains("Proposed repair"), mode == "offer", "{told}");
+        }
+        let secret = json!({"path": "sk-proj-Zk3Qw9Lm2Xv8Rt5Yb7Nc4Hd6Jf1Gs0Pa", "lines": "[1]"});
+        let answers = answers(&config(json!({})), &[("read_file", secret)]);
+        let repair = serde_json::to_string(&answers[0].repair).unwrap();
+        insta::assert_snapshot!(repair, @r#"{"patch":[{"op":"replace","path":"/lines","value":[1]}],"arguments":null,"confidence":"safe","redacted":true}"#);
+    }
+
+    /// Models and callers choose these names, so any of them may hold a secret.
+    #[test]
+    fn names_of_a_call_are_printed_without_secrets() {
+        let secret = "sk-proj-Zk3Qw9Lm2Xv8Rt5Yb7Nc4Hd6Jf1Gs0Pa";
+        let (catalogue, config) = (catalogue(), ValidationConfig::default());
+        let tracker = RetryTracker::new(&config);
+        let line = CallLine::new(secret, json!({ secret: secret }))
+            .with_id(secret)
+            .with_conversation(secret);
+        let line = CallLine { model: Some(secret.to_owned()), ..line };
+        let judged = judge(&catalogue, line, &config, Limits::default());
+        assert!(!judged.key().as_str().contains(secret));
+        assert_eq!(judged.model.as_deref(), Some("[redacted: API key]"));
+        let line = serde_json::to_string(&answer(
+            judged,
+            &tracker,
+            Timestamp::from_unix_millis(0),
+            [1; 10],
+        ));
+        let line = line.unwrap();
+        assert!(!line.contains(secret) && line.contains("[redacted: API key]"), "{line}");
+    }
+
+    /// Providers match a result to its call by the id, so the id must not change.
+    #[test]
+    fn ids_of_providers_stay_as_they_are() {
+        for id in [
+            "call_9pw9Xw8xPqGLqXxJx1aZ3cVb",
+            "call_Xq7mPz2LkV0cB4nR8tY1wE5u",
+            "toolu_01A09q90qw90lq917835lq9",
+            "toolu_vrtx_01Kd8nU2sWqRz5TbHc4Yx9Pm",
+            "toolu_bdrk_016Zx2Vc8Qw4Rt6Yb1Nm3Kj5",
+            "chatcmpl-tool-2f5d0c1e9b7a4c8d8e6f3a2b1c0d9e8f",
+            "tooluse_kZJMlvQmRJ6eAyJE5GIl7Q",
+            "fc_68d1c3a2b4e8819f9a7b6c5d4e3f2a1b",
+            "functions.get_weather:0",
+            "D681PevKs",
+            "550e8400-e29b-41d4-a716-446655440000",
+        ] {
+            let line = CallLine::new("read_file", json!({})).with_id(id);
+            let (catalogue, config) = (catalogue(), ValidationConfig::default());
+            assert_eq!(judge(&catalogue, line, &config, Limits::default()).tool_call_id, id);
+        }
+    }
+
+    #[test]
+    fn an_escalation_keeps_to_the_limit() {
+        let config = config(json!({
+            "retry": {"max_attempts": 10},
+            "formatting": {"max_message_length": 500},
+        }));
+        let name = "x".repeat(300);
+        let calls: Vec<_> = (0..10)
+            .map(|index| ("read_file", json!({"path": index, &name: index, "lines": [name]})))
+            .collect();
+        let answers = answers(&config, &calls);
+        let last = answers.last().unwrap();
+        assert_eq!((last.status, last.attempt), (Status::Blocked, 10));
+        let content = &last.result.as_ref().unwrap().content;
+        assert!(content.chars().count() < 500, "{content}");
+        assert!(content.contains("after 10 attempts") && content.contains("Attempt 10: "));
+        assert_eq!(last.escalation.as_ref().unwrap().attempts.len(), 10);
+    }
+
+    #[test]
+    fn what_the_schema_hides_is_not_escalated() {
+        let config = config(json!({"retry": {"max_attempts": 1}}));
+        for arguments in [json!({"word": "hunter2"}), json!("{'word': 'hunter2'")] {
+            let answers = answers(&config, &[("log_in", arguments)]);
+            let line = serde_json::to_string(&answers[0]).unwrap();
+            assert!(line.contains("\"blocked\"") && !line.contains("hunter2"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_persons_words_come_first() {
+        let (catalogue, config) = (catalogue(), ValidationConfig::default());
+        let (tracker, now) = (RetryTracker::new(3), Timestamp::from_unix_millis(0));
+        let judged =
+            || judge(&catalogue, CallLine::new("read_file", json!({})), &config, Limits::default());
+        let blocked = (0..3).map(|_| answer(judged(), &tracker, now, [1; 10])).last().unwrap();
+        let case = blocked.escalation.unwrap().id;
+        let decision = Decision::Respond { message: "The file is README.md.".to_owned() };
+        tracker.decide(judged().key(), &case, &decision, now);
+        let told = answer(judged(), &tracker, now, [1; 10]).result.unwrap().content;
+        assert!(told.starts_with("A person answered: The file is README.md.\n\nValidation failed"));
+    }
+
+    #[test]
+    fn a_correction_is_all_that_is_told() {
+        let catalogue = catalogue();
+        let wrong = json!({"path": 7, "lines": [1, "2"]});
+        for (length, characters, is_told) in
+            [(2000, 1, true), (500, 300, true), (500, 600, false), (800, 900, false)]
+        {
+            let config = config(json!({"formatting": {"max_message_length": length}}));
+            let (tracker, now) = (RetryTracker::new(&config), Timestamp::from_unix_millis(0));
+            let judged = || {
+                let line = CallLine::new("read_file", wrong.clone());
+                judge(&catalogue, line, &config, Limits::default())
+            };
+            let blocked = (0..3).map(|_| answer(judged(), &tracker, now, [1; 10])).last().unwrap();
+            let case = blocked.escalation.unwrap().id;
+            let arguments = json!({"path": "a".repeat(characters)});
+            let decision = Decision::Modify { arguments: arguments.clone() };
+            tracker.decide(judged().key(), &case, &decision, now);
+            let answer = answer(judged(), &tracker, now, [1; 10]);
+            let told = answer.result.unwrap().content;
+            assert!(told.chars().count() < length, "{told}");
+            // No other text may look like arguments to send.
+            for other in ["Proposed repair", "Please", "attempt 1"] {
+                assert_eq!(told.contains(other), !is_told, "{other}: {told}");
+            }
+            let pasted = told.lines().find_map(|line| serde_json::from_str::<Value>(line).ok());
+            assert_eq!(pasted, is_told.then_some(arguments), "{told}");
+            assert_eq!(answer.repair.is_some(), !is_told);
+            // Half a message is worse than none.
+            let has_room = !is_told && length > 500;
+            assert_eq!(told.contains("Ask them for the arguments"), has_room, "{told}");
+        }
+    }
+}

@@ -1,0 +1,13 @@
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
+
+pub mod call;
+pub mod case;
+pub mod config;
+pub mod enrich;
+pub mod judge;
+pub mod message;
+pub mod provider;
+pub mod retry;
+#[cfg(feature = "schema")]
+pub mod schema;

@@ -1,0 +1,99 @@
+use answerback_findings::ValidationError;
+use serde_json::Value;
+
+use super::known::{KnownFinding, KnownFindings};
+use super::schema::SchemaPart;
+use crate::retry::{Noted, Repetition};
+
+/// A call that failed, and all that is known about it: what a formatter is given.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Failure<'a> {
+    /// The tool's name, as the model wrote it.
+    pub tool: &'a str,
+    /// What is wrong, in any order.
+    pub findings: &'a [ValidationError],
+    /// Which attempt this was, from 1.
+    pub attempt: u32,
+    /// How many attempts there are.
+    pub max_attempts: u32,
+    /// The schema of the tool's arguments. With it, hints can name the fields and values that exist.
+    pub schema: Option<&'a Value>,
+    /// What was wrong in the previous attempt, where that is known.
+    pub previous: Option<&'a [Noted]>,
+    /// Whether more was wrong in the previous attempt than `previous` lists; then nobody can say what is new.
+    pub previous_is_cut: bool,
+    /// How this call repeats an earlier one.
+    pub repetition: Repetition,
+    /// A proposed repair in one line, such as a JSON Patch.
+    pub repair: Option<&'a str>,
+    /// What was worked out about its findings, while a message is written.
+    pub(super) known: Option<&'a KnownFindings<'a>>,
+}
+
+impl<'a> Failure<'a> {
+    /// The first of three attempts, with nothing else known.
+    pub const fn new(tool: &'a str, findings: &'a [ValidationError]) -> Self {
+        Self {
+            tool,
+            findings,
+            attempt: 1,
+            max_attempts: 3,
+            schema: None,
+            previous: None,
+            previous_is_cut: false,
+            repetition: Repetition::None,
+            repair: None,
+            known: None,
+        }
+    }
+
+    /// What was worked out about a finding before.
+    pub(super) fn known(&self, finding: &ValidationError) -> Option<&KnownFinding<'a>> {
+        self.known?.find(self, finding)
+    }
+
+    /// The part of the schema that a finding is about.
+    pub(super) fn part(&self, finding: &ValidationError) -> Option<SchemaPart<'a>> {
+        match self.known(finding) {
+            Some(known) => known.part,
+            None => SchemaPart::of(finding, self.schema),
+        }
+    }
+
+    /// Sets which attempt of how many this was.
+    #[must_use]
+    pub const fn with_attempt(mut self, attempt: u32, max_attempts: u32) -> Self {
+        self.attempt = attempt;
+        self.max_attempts = max_attempts;
+        self
+    }
+
+    /// Sets the schema of the arguments.
+    #[must_use]
+    pub const fn with_schema(mut self, schema: &'a Value) -> Self {
+        self.schema = Some(schema);
+        self
+    }
+
+    /// Sets what was wrong in the previous attempt, all of it.
+    #[must_use]
+    pub const fn with_previous(mut self, previous: &'a [Noted]) -> Self {
+        self.previous = Some(previous);
+        self
+    }
+
+    /// Sets how this call repeats an earlier one.
+    #[must_use]
+    pub const fn with_repetition(mut self, repetition: Repetition) -> Self {
+        self.repetition = repetition;
+        self
+    }
+
+    /// Sets a proposed repair, in one line. It is shown whole or not at all.
+    #[must_use]
+    pub const fn with_repair(mut self, repair: &'a str) -> Self {
+        self.repair = Some(repair);
+        self
+    }
+}

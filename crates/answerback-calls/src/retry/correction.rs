@@ -1,0 +1,84 @@
+use answerback_json::Digest;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::redactor::bounded;
+use super::{Call, Redactor};
+
+/// Room for the arguments, in bytes of JSON.
+const BYTES: usize = 1024;
+/// What a model is told about marks in the arguments.
+const FILLED_IN: &str =
+    "\n\nSend marks such as [redacted: token] as they are: what they stand for is filled in.";
+
+/// What is said instead of arguments that there is no room for.
+pub(crate) const TOO_LONG: &str = "A person corrected the arguments of this call; they are too long to be repeated \
+    here. Ask them for the arguments.";
+
+/// Whether a model can be told these arguments, once a person corrected a call to them. Longer ones run only as the
+/// answer to a call that still waits for them.
+pub fn can_be_told(arguments: &Value, redactor: &dyn Redactor) -> bool {
+    Correction::of(arguments, redactor).is_some()
+}
+
+/// Arguments that a person corrected, as JSON that a model may see: without secrets, and harmless.
+#[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
+#[serde(transparent)]
+pub(super) struct Correction(String);
+
+impl Correction {
+    /// Nothing, where they are too long: half of them would be worse than none.
+    pub(super) fn of(arguments: &Value, redactor: &dyn Redactor) -> Option<Self> {
+        let arguments = redactor.value(arguments);
+        // What is escaped in a string of JSON is the same string.
+        let told = bounded(arguments.to_string(), BYTES);
+        let is_whole = serde_json::from_str::<Value>(&told).is_ok_and(|told| told == arguments);
+        is_whole.then_some(Self(told))
+    }
+
+    /// All that the model is told of a call that does not run while these wait: anything beside them would be another
+    /// proposal.
+    pub(super) fn instead_of_message(&self, tool: &str, hides: bool) -> String {
+        let marks = if hides { FILLED_IN } else { "" };
+        format!(
+            "The call did not run. A person corrected it: call the tool '{tool}' again with exactly these arguments.\n\n{}{marks}",
+            self.0
+        )
+    }
+
+    /// What goes with the result of a call that fits by itself; nothing, where it is what the person wrote.
+    pub(super) fn beside_result(&self, call: &Call<'_>) -> Option<String> {
+        let told: Value = serde_json::from_str(&self.0).ok()?;
+        let is_told = call.arguments.digest() == Digest::of(&told);
+        (!is_told).then(|| {
+            format!(
+                "This call ran as it was sent. A person had corrected the one that failed before it to these \
+                 arguments: {}",
+                self.0
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::HideSecrets;
+    use super::*;
+
+    #[test]
+    fn arguments_are_told_whole_or_not_at_all() {
+        let told = |arguments: &Value| Correction::of(arguments, &HideSecrets).map(|it| it.0);
+        for arguments in [
+            json!({"path": "a \"b\"\n</tool> <|x|>\u{202e}\u{0}"}),
+            json!({"\u{1f600}": [1, 1.5, null, {"deep": []}]}),
+            json!({"path": "a".repeat(900)}),
+        ] {
+            let told = told(&arguments).unwrap();
+            assert_eq!(serde_json::from_str::<Value>(&told).unwrap(), arguments, "{told}");
+            assert!(!told.contains(['\n', '\u{202e}']) && !told.contains("</"), "{told}");
+        }
+        assert_eq!(told(&json!({"path": "a".repeat(2000)})), None);
+    }
+}

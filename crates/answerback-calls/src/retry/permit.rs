@@ -1,0 +1,39 @@
+use answerback_json::{Digest, UuidV7};
+use serde::{Deserialize, Serialize};
+
+/// Lets the arguments that a person corrected run once.
+///
+/// Where they hold more than the model may see, it is told them with marks for what is hidden. When it sends them as it
+/// was told, whoever keeps the state opens the sealed ones and runs those. The key with which they are sealed is never
+/// in the state.
+#[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct Permit {
+    /// The case that the person decided.
+    pub case: UuidV7,
+    /// The digest of the arguments as the model is told them.
+    pub digest: Digest,
+    /// The arguments that run, encrypted; empty, where the model is told all of them.
+    pub sealed: String,
+}
+
+impl Permit {
+    /// The longest sealed arguments, in bytes. They come on top of what [`super::State::MAX_BYTES`] bounds.
+    pub const MAX_BYTES: usize = 4096;
+
+    /// A permit; none, where the sealed arguments are too long for a state.
+    pub fn new(case: UuidV7, digest: Digest, sealed: impl Into<String>) -> Option<Self> {
+        let sealed = sealed.into();
+        (sealed.len() <= Self::MAX_BYTES).then_some(Self { case, digest, sealed })
+    }
+
+    /// A permit for arguments of which nothing is hidden from the model: what was recorded of the decision has them.
+    pub fn of_told(case: UuidV7, digest: Digest) -> Self {
+        Self { case, digest, sealed: String::new() }
+    }
+
+    /// Whether the model is told less than what runs.
+    pub fn hides(&self) -> bool {
+        !self.sealed.is_empty()
+    }
+}

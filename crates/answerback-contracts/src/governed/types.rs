@@ -1,0 +1,267 @@
+use answerback_findings::Profile;
+use answerback_json::UuidV4;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{
+    AgentId, AgentIdentity, Attestation, Confidence, ContentType, Failure, Format, ProtocolVersion,
+    Refusal, RequestType, Status,
+};
+use crate::Invalid;
+
+/// An agent's response under governance.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(transform = super::schema::rules))]
+#[non_exhaustive]
+pub struct GovernedResponse {
+    /// Names this response.
+    pub response_id: UuidV4,
+    /// When it was given, by ISO 8601.
+    #[cfg_attr(feature = "schema", schemars(regex(pattern = super::schema::TIMESTAMP)))]
+    pub timestamp: String,
+    /// The edition of the contract that it follows.
+    pub protocol_version: ProtocolVersion,
+    /// Who gives it.
+    pub agent: AgentIdentity,
+    /// What is said.
+    pub response: Response,
+    /// What it answers.
+    pub request_context: RequestContext,
+    /// What the agent attests about it.
+    pub governance: Attestation,
+    /// What could come next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "NextActions"))]
+    pub next_actions: Option<NextActions>,
+    /// The extension slot.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Map::is_empty")]
+    pub meta: Map<String, Value>,
+    /// Members that the contract does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+impl GovernedResponse {
+    /// Parses a response that meets the lenient profile.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Invalid`] if the document does not meet the contract.
+    pub fn from_document(document: &Value) -> Result<Self, Invalid> {
+        Invalid::unless_valid(super::check(document, Profile::Lenient))?;
+        Self::deserialize(document).map_err(|error| Invalid::unreadable(&error))
+    }
+
+    /// Returns the response as a JSON document, with its keys in the order of the contract.
+    pub fn to_document(&self) -> Value {
+        // Serializing plain data into a tree cannot fail.
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// Returns the status of the response.
+    pub const fn status(&self) -> Status {
+        self.response.status
+    }
+
+    /// Returns the failure if the status is `error`.
+    pub fn failure(&self) -> Option<Failure> {
+        (self.status() == Status::Error).then(|| self.content_as()).flatten()
+    }
+
+    /// Returns the refusal, if the response is one. Its status is `refused`, or `partial` for the reasons
+    /// that an answer from the caller can settle.
+    pub fn refusal(&self) -> Option<Refusal> {
+        matches!(self.status(), Status::Refused | Status::Partial)
+            .then(|| self.content_as())
+            .flatten()
+    }
+
+    fn content_as<T: DeserializeOwned>(&self) -> Option<T> {
+        T::deserialize(&self.response.content.data).ok()
+    }
+}
+
+/// What is said.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "GovernedContent"))]
+#[non_exhaustive]
+pub struct Response {
+    /// How the request ended.
+    pub status: Status,
+    /// The answer itself.
+    pub content: Content,
+    /// How sure the agent is.
+    pub confidence: Confidence,
+    /// Members that the contract does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+impl Response {
+    pub(super) fn new(status: Status, content: Content, confidence: Confidence) -> Self {
+        Self { status, content, confidence, extra: Map::new() }
+    }
+}
+
+/// The answer itself.
+///
+/// ```
+/// use answerback_contracts::governed::{Content, ContentType, Format};
+///
+/// let content = Content::mixed("Sales rose.", [("rise", 12)]);
+/// assert_eq!((content.kind, content.format), (ContentType::Mixed, Format::Json));
+/// assert_eq!(content.data["narrative"], "Sales rose.");
+/// ```
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Content {
+    /// What it is made of.
+    #[serde(rename = "type")]
+    pub kind: ContentType,
+    /// A string for text, an object otherwise.
+    pub data: Value,
+    /// How it is written.
+    pub format: Format,
+    /// Members that the contract does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+impl Content {
+    /// Creates text content with Markdown.
+    pub fn markdown(text: impl Into<String>) -> Self {
+        Self::new(ContentType::Text, Value::String(text.into()), Format::Markdown)
+    }
+
+    /// Creates plain text content.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self::new(ContentType::Text, Value::String(text.into()), Format::Plain)
+    }
+
+    /// Creates structured content from named values.
+    pub fn structured<N: Into<String>, V: Into<Value>>(
+        data: impl IntoIterator<Item = (N, V)>,
+    ) -> Self {
+        Self::new(ContentType::Structured, Value::Object(named(data).collect()), Format::Json)
+    }
+
+    /// Creates mixed content: a narrative with named values next to it.
+    pub fn mixed<N: Into<String>, V: Into<Value>>(
+        narrative: impl Into<String>,
+        data: impl IntoIterator<Item = (N, V)>,
+    ) -> Self {
+        let narrative = ("narrative".to_owned(), Value::String(narrative.into()));
+        let data = std::iter::once(narrative).chain(named(data)).collect();
+        Self::new(ContentType::Mixed, Value::Object(data), Format::Json)
+    }
+
+    /// Creates structured content from the members of a serializable type.
+    pub(super) fn of(data: impl Serialize) -> Self {
+        // Serializing plain data into a tree cannot fail.
+        let data = serde_json::to_value(data).unwrap_or_default();
+        Self::new(ContentType::Structured, data, Format::Json)
+    }
+
+    fn new(kind: ContentType, data: Value, format: Format) -> Self {
+        Self { kind, data, format, extra: Map::new() }
+    }
+}
+
+fn named<N: Into<String>, V: Into<Value>>(
+    data: impl IntoIterator<Item = (N, V)>,
+) -> impl Iterator<Item = (String, Value)> {
+    data.into_iter().map(|(name, value)| (name.into(), value.into()))
+}
+
+/// What a response answers.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct RequestContext {
+    /// The id of the handoff that asked, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "UuidV4"))]
+    pub request_id: Option<UuidV4>,
+    /// What was asked for.
+    pub request_type: RequestType,
+    /// The request in short.
+    #[cfg_attr(feature = "schema", schemars(regex(pattern = r"\S")))]
+    pub request_summary: String,
+    /// Members that the contract does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+impl RequestContext {
+    /// Creates the context of a request that came without a handoff.
+    pub fn new(request_type: RequestType, request_summary: impl Into<String>) -> Self {
+        Self {
+            request_id: None,
+            request_type,
+            request_summary: request_summary.into(),
+            extra: Map::new(),
+        }
+    }
+
+    /// Links the response to the handoff that made the request.
+    #[must_use]
+    pub fn with_request_id(mut self, id: UuidV4) -> Self {
+        self.request_id = Some(id);
+        self
+    }
+}
+
+/// What could come next. A list that is absent and one that is empty are kept apart.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct NextActions {
+    /// Other agents to ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<SuggestedHandoff>"))]
+    pub suggested_handoffs: Option<Vec<SuggestedHandoff>>,
+    /// Questions to the caller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>", inner(regex(pattern = r"\S"))))]
+    pub followup_questions: Option<Vec<String>>,
+    /// What the agent would have to know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>", inner(regex(pattern = r"\S"))))]
+    pub additional_context_needed: Option<Vec<String>>,
+    /// Members that the contract does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// Another agent to ask.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct SuggestedHandoff {
+    /// Its canonical id.
+    pub target_agent: AgentId,
+    /// Why it.
+    #[cfg_attr(feature = "schema", schemars(regex(pattern = r"\S")))]
+    pub reason: String,
+    /// Whether the request cannot be completed without it.
+    pub required: bool,
+    /// Members that the contract does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+impl SuggestedHandoff {
+    /// Suggests an agent that is required to complete the request.
+    pub fn required(target_agent: AgentId, reason: impl Into<String>) -> Self {
+        Self { target_agent, reason: reason.into(), required: true, extra: Map::new() }
+    }
+
+    /// Suggests an agent that could continue.
+    pub fn optional(target_agent: AgentId, reason: impl Into<String>) -> Self {
+        Self { required: false, ..Self::required(target_agent, reason) }
+    }
+}
