@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::folders;
 use crate::output::say;
+use crate::shell::quoted;
 use crate::trusted::{TrustState, Trusted};
 
 /// The path in a project's folder.
@@ -271,8 +272,9 @@ impl ConfigurationFile {
             TrustState::Changed => "has changed since it was trusted",
             TrustState::Trusted | TrustState::Unknown => "is not trusted",
         };
+        let file = quoted(&self.path.to_string_lossy()).into_owned();
         format!(
-            "warning: {path} {why}, so it does not set {keys}; to allow it: answerback trust {path}"
+            "warning: {path} {why}, so it does not set {keys}; to allow it: answerback trust {file}"
         )
     }
 }

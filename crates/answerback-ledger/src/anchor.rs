@@ -88,7 +88,7 @@ pub enum Divergence {
     /// The log is shorter than the anchored checkpoint: signed entries are missing.
     #[error(
         "the log has {size} entries and its anchor remembers {anchored}: it was restored from an older copy; \
-         restore the newer one, or run `answerback ledger adopt` to go on from here and record the rollback"
+         restore the newer one, or run `ledger adopt` to go on from here and record the rollback"
     )]
     Behind {
         /// The size of the log.
@@ -99,7 +99,7 @@ pub enum Divergence {
     /// The log has another root at the anchored size: its history was rewritten.
     #[error(
         "the first {size} entries of the log are not those that its anchor remembers: history was rewritten; \
-         restore the copy that the anchor belongs to, or run `answerback ledger adopt` to go on from here and record it"
+         restore the copy that the anchor belongs to, or run `ledger adopt` to go on from here and record it"
     )]
     Forked {
         /// The anchored size, at which the roots differ.

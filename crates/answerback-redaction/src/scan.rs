@@ -209,7 +209,7 @@ impl<'t> Scanner<'t> {
                 let may_announce = may_be_scheme
                     || matches!(follows, Some(b' ' | b':' | b'='))
                     || ends_like_a_label(word)
-                    || word.eq_ignore_ascii_case(b"by");
+                    || matches!(word, b"by" | b"By" | b"BY" | b"user");
                 !may_announce
             }
             Some(_) | None => !ends_like_a_label(&self.bytes[start..end]),
@@ -227,7 +227,9 @@ impl<'t> Scanner<'t> {
             return;
         }
         if word.len() >= SHORTEST
-            && let Some(kind) = kind_of_make(word).or_else(|| self.kind_of_random(start, end))
+            && let Some(kind) = kind_of_make(word)
+                .or_else(|| self.kind_after_id(start, end))
+                .or_else(|| self.kind_of_random(start, end))
         {
             // The whole word is marked, because the text next to a secret may belong to it.
             let end = end + count_of(&self.bytes[end..], |byte| byte == b'=');
@@ -241,6 +243,7 @@ impl<'t> Scanner<'t> {
         match self.bytes.get(end) {
             Some(b'%') => self.encoded_url(start, end),
             Some(b':') => self.password_file(start, end),
+            Some(b' ' | b'(') => self.windows_password(start, end),
             _ => {}
         }
         if ends_like_a_label(word.as_bytes()) {

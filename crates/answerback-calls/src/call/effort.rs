@@ -1,10 +1,9 @@
-//! How much work it would be to check a value, and to list every finding of every branch.
+//! Estimates the work of checking a value, and of listing every finding of every branch.
 //!
-//! Deciding whether a value is valid is quick for most schemas: the validator remembers. Listing is not:
-//! each level of nested unions multiplies the findings, and a hostile schema has as many levels as the
-//! value. A schema that applies thousands of subschemas to one value multiplies the work, too. Where
-//! either may happen, the steps are counted first, and a value that takes more steps than the budget is
-//! not checked.
+//! For most schemas, the validator quickly decides if a value is valid, because it caches results. Listing the
+//! findings is slower: each level of nested unions multiplies them, and a hostile schema can have as many levels as
+//! the value. A schema that applies thousands of subschemas to one value also multiplies the work. In both cases the
+//! steps are counted first. A value that needs more steps than the budget is not checked.
 
 use std::collections::HashMap;
 
@@ -12,55 +11,57 @@ use serde_json::Value;
 
 use super::outline::{NodeId, SchemaOutline};
 
-/// The most steps a listing may take where branches multiply.
+/// The maximum number of steps for a list of findings, if branches multiply.
 const MOST: u64 = 200_000;
-/// The most steps a verdict may take.
+/// The maximum number of steps for a valid-or-invalid result.
 const MOST_FOR_VERDICT: u64 = 20_000_000;
-/// The steps that every check may take, whatever its size. A step is one subschema on one value.
+/// The number of steps that any check may take. A step is one subschema on one value.
 const BUDGET: u64 = 4_000_000;
-/// The steps that a check may take for each value in its input, so that large inputs are checked.
+/// The number of additional steps for each value in the input, so that large inputs are checked.
 const BUDGET_FOR_EACH_VALUE: u64 = 64;
-/// The deepest walk of the estimate itself; beyond it the listing is refused.
+/// The maximum depth of the estimate. A deeper value gets no list of findings.
 const DEEPEST: usize = 1_000;
 
-/// What can be done about a value within bounds.
+/// The kind of check that is possible within the limits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Effort {
     /// Every finding can be listed.
     Listing,
-    /// Only whether it is valid can be told.
+    /// Only a valid-or-invalid result is possible.
     Verdict,
-    /// Not even that.
+    /// No check is possible.
     TooMuch,
 }
 
-/// What can be done about a value.
+/// Returns the kind of check that is possible for a value.
 pub(super) fn of(outline: &SchemaOutline, value: &Value) -> Effort {
-    let ways = outline.ways_in_place();
-    if ways > BUDGET_FOR_EACH_VALUE {
+    let heaviest = outline.heaviest();
+    let mut is_listed = true;
+    if heaviest > BUDGET_FOR_EACH_VALUE {
         let values = count(value);
         let budget = BUDGET.saturating_add(values.saturating_mul(BUDGET_FOR_EACH_VALUE));
-        if ways.saturating_mul(values) > budget {
-            let mut steps = Steps { outline, left: budget };
+        if heaviest.saturating_mul(values) > budget {
+            let mut steps = Steps { outline, left: budget, findings: 0 };
             if !steps.take(SchemaOutline::ROOT, value, 0) {
                 return Effort::TooMuch;
             }
+            is_listed = steps.findings <= budget;
         }
     }
     if !outline.multiplies() {
-        return Effort::Listing;
+        return if is_listed { Effort::Listing } else { Effort::Verdict };
     }
     let mut estimate = Estimate { outline, known: HashMap::new(), depth: 0 };
     match estimate.steps(SchemaOutline::ROOT, value) {
-        steps if steps <= MOST => Effort::Listing,
+        steps if steps <= MOST && is_listed => Effort::Listing,
         steps if steps <= MOST_FOR_VERDICT => Effort::Verdict,
-        // What a schema that refers to itself says of a value is remembered, not worked out again.
+        // The validator caches the results of a recursive schema instead of computing them again.
         _ if outline.recurses() => Effort::Verdict,
         _ => Effort::TooMuch,
     }
 }
 
-/// How many values a value consists of.
+/// Counts the values inside a value, including itself.
 fn count(value: &Value) -> u64 {
     match value {
         Value::Array(elements) => elements.iter().fold(1, |sum, value| sum + count(value)),
@@ -69,43 +70,62 @@ fn count(value: &Value) -> u64 {
     }
 }
 
-/// Counts the steps of a check by taking them, up to a budget.
+/// Counts the steps of a check by simulating them, up to a budget.
 struct Steps<'a> {
     outline: &'a SchemaOutline,
     left: u64,
+    /// The size of all findings if every value is invalid.
+    findings: u64,
 }
 
 impl Steps<'_> {
-    /// Whether the steps of a subschema on a value are within the budget.
+    /// Counts the steps of a subschema on a value. Returns false if they exceed the budget.
     fn take(&mut self, id: NodeId, value: &Value, depth: usize) -> bool {
-        if self.left == 0 || depth > DEEPEST {
+        let weight = self.outline.node(id).weight;
+        if depth > DEEPEST || !self.spend(1 + weight.value) {
             return false;
         }
-        self.left -= 1;
+        self.findings = self.findings.saturating_add(weight.findings);
         let outline = self.outline;
         if !outline.in_place(id).all(|inner| self.take(inner, value, depth + 1)) {
             return false;
         }
         match value {
             Value::Object(members) => members.iter().all(|(name, value)| {
-                self.left = self.left.saturating_sub(1);
+                // The weight is spent first, because finding the patterns that match a name is itself this work.
+                if !self.spend(1 + weight.member) {
+                    return false;
+                }
                 let mut children = Vec::new();
                 outline.member(id, name, |child| children.push(child));
                 children.into_iter().all(|child| self.take(child, value, depth + 1))
             }),
             Value::Array(elements) => elements.iter().enumerate().all(|(index, value)| {
-                self.left = self.left.saturating_sub(1);
+                let contains = if weight.element == 0 {
+                    0
+                } else {
+                    weight.element.saturating_mul(count(value))
+                };
+                if !self.spend(1 + contains) {
+                    return false;
+                }
                 let child = outline.element(id, index);
                 child.is_none_or(|child| self.take(child, value, depth + 1))
             }),
-            _ => self.left > 0,
+            _ => true,
         }
+    }
+
+    /// Subtracts steps from the budget. Returns false if none are left.
+    fn spend(&mut self, steps: u64) -> bool {
+        self.left = self.left.saturating_sub(steps);
+        self.left > 0
     }
 }
 
 struct Estimate<'a> {
     outline: &'a SchemaOutline,
-    /// The steps of a subschema on a value (by its address), or 0 while they are being counted.
+    /// The number of steps for a subschema on a value (by its address), or 0 while it is being counted.
     known: HashMap<(NodeId, *const Value), u64>,
     depth: usize,
 }
@@ -173,12 +193,92 @@ mod tests {
         ] {
             let schema = json!({"type": "object", "dependentSchemas": dependents});
             let schema = Schema::compile(schema).unwrap();
-            // Few fields make few steps.
+            // An input with few fields takes few steps.
             assert!(check(&schema, &json!({"q0": 1, "p0": 1, "p1": 1}), ()).is_ok());
             let error = check(&schema, &all, ()).unwrap_err();
             assert_eq!(error.kind(), SchemaErrorKind::TooComplex);
             assert_eq!(schema.is_valid(&all).unwrap_err().kind(), SchemaErrorKind::TooComplex);
         }
+    }
+
+    /// Checks a call, and returns true if it is within the budget. The verdict keeps the same budget.
+    fn is_checked(schema: &Value, arguments: &Value) -> bool {
+        let schema = Schema::compile(schema.clone()).unwrap();
+        let listed = check(&schema, arguments, ());
+        assert_eq!(listed.is_ok(), schema.is_valid(arguments).is_ok());
+        if let Err(error) = &listed {
+            assert_eq!(error.kind(), SchemaErrorKind::TooComplex);
+        }
+        listed.is_ok()
+    }
+
+    #[test]
+    fn keywords_without_subschemas_count_for_each_value() {
+        let names: Vec<String> = (0..5000).map(|index| format!("p{index}")).collect();
+        let object = numbered(200, |_| json!({"a": [1, 2, 3]}));
+        let objects: Vec<Value> = (0..100).map(|index| json!([object, index])).collect();
+        let patterns: Map<String, Value> =
+            (0..5000).map(|index| (format!("^x{index}$"), json!(true))).collect();
+        let rules: Vec<Value> = (0..2000).map(|index| json!({"minimum": index})).collect();
+        let dependent = numbered(5000, |_| json!(["q"]));
+        let many_objects = json!(vec![json!({}); 20_000]);
+        let big_elements = json!(vec![json!([object, -1]); 2000]);
+        let many_integers = json!((0..20_000).collect::<Vec<i32>>());
+        let many_members = numbered(5000, |_| json!(1));
+        for (schema, hostile, small) in [
+            (json!({"items": {"required": names}}), &many_objects, json!([{}, {}])),
+            (json!({"items": {"dependentRequired": dependent}}), &many_objects, json!([{}])),
+            (json!({"items": {"enum": objects}}), &big_elements, json!([[object, -1]])),
+            (json!({"patternProperties": patterns}), &many_members, json!({"p1": 1})),
+            (json!({"propertyNames": {"anyOf": rules}}), &many_members, json!({"p1": 1})),
+            (json!({"contains": {"allOf": rules}}), &many_integers, json!([1, 2])),
+            (
+                json!({"contains": {"$ref": "#/$defs/rules"}, "$defs": {"rules": {"allOf": rules}}}),
+                &many_integers,
+                json!([1, 2]),
+            ),
+        ] {
+            assert!(!is_checked(&schema, hostile), "{}", &schema.to_string()[..60]);
+            assert!(is_checked(&schema, &small), "{}", &schema.to_string()[..60]);
+        }
+    }
+
+    /// Copies of a large `not` or `enum` in every finding would take more memory than the call.
+    #[test]
+    fn large_findings_of_many_values_are_not_listed() {
+        let options: Vec<i32> = (0..5000).collect();
+        for rule in [json!({"not": {"not": {"enum": options}}}), json!({"enum": options})] {
+            let schema = Schema::compile(json!({"items": rule})).unwrap();
+            let valid = json!(vec![1; 20_000]);
+            assert_eq!(check(&schema, &valid, ()).unwrap(), []);
+            let invalid = json!(vec![-1; 20_000]);
+            let findings = check(&schema, &invalid, ()).unwrap();
+            assert_eq!(findings.len(), 1, "{rule}");
+            assert!(findings[0].is_error());
+            assert_eq!(check(&schema, &json!([-1, -2]), ()).unwrap().len(), 2);
+        }
+    }
+
+    #[test]
+    fn many_unique_items_are_checked() {
+        let schema = json!({"uniqueItems": true});
+        let items: Vec<Value> = (0..20_000).map(|index| json!({"a": [0, 0], "b": index})).collect();
+        assert!(is_checked(&schema, &json!(items)));
+    }
+
+    #[test]
+    fn ordinary_large_inputs_are_checked() {
+        let names: Vec<String> = (0..40).map(|index| format!("p{index}")).collect();
+        let row = json!({
+            "type": "object",
+            "required": names,
+            "properties": numbered(40, |_| json!({"enum": ["a", "b", "c", null]})),
+            "additionalProperties": false,
+        });
+        let rows = json!(vec![numbered(40, |_| json!("b")); 5000]);
+        assert!(is_checked(&json!({"items": row}), &rows));
+        let union = json!({"items": {"anyOf": [row, {"type": "null"}]}});
+        assert!(is_checked(&union, &rows));
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! A model's call: heard, then judged against the tool's schema.
+//! Parses a model's tool call and checks it against the tool's schema.
 //!
-//! [`hear`] and [`parse()`] turn the model's text into arguments, or name the mistake in it. [`Schema`] is
-//! compiled once, [`check()`] lists everything that is wrong with one call. Whether the call is valid is the
-//! validator's word (the `jsonschema` crate); which branch of a union was meant, which names are unknown and
-//! what is secret is read from an outline of the schema.
+//! [`hear`] and [`parse()`] turn the model's text into arguments, or name the mistake in it. [`Schema`] is compiled
+//! once; [`check()`] lists all findings for one call. The `jsonschema` crate decides if a call is valid. The intended
+//! branch of a union, unknown names and secret values are found with an outline of the schema.
 
+mod bounded;
 mod check;
 mod documents;
 mod effort;

@@ -1,8 +1,8 @@
-//! A schema in a form that can be walked beside a value: references resolved, names sorted, every
+//! The outline of a schema, which can be walked together with a value: references resolved, names sorted, every
 //! subschema numbered.
 //!
-//! The validator decides what is valid. The outline answers what the validator keeps to itself: which
-//! names an object knows, which branch of a union a value is nearest to, what is secret.
+//! The validator decides if a value is valid. The outline answers questions that the validator does not: the known
+//! names of an object, the branch of a union nearest to a value, and the secret fields.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,34 +13,34 @@ use serde_json::{Map, Value};
 use super::documents::Documents;
 use super::types::Types;
 
-/// A subschema's number.
+/// The number of a subschema.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub(super) struct NodeId(u32);
 
-/// What one subschema says.
+/// The content of one subschema.
 #[derive(Debug, Default)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "a subschema says many independent yes-or-no things"
+    reason = "a subschema has many independent boolean properties"
 )]
 pub(super) struct SchemaNode {
-    /// Where it stands in the schema, as a pointer without references.
+    /// The place in the schema, as a pointer without references.
     pub(super) place: String,
-    /// `true` or `false` in place of an object.
+    /// The value of a subschema that is `true` or `false` instead of an object.
     pub(super) verdict: Option<bool>,
-    /// The types allowed; none named means all.
+    /// The allowed types. An empty set allows all types.
     pub(super) types: Types,
-    /// The values of `enum` or `const`.
+    /// The permitted values of `enum` or `const`.
     pub(super) values: Option<Vec<Value>>,
     properties: Vec<(String, NodeId)>,
     patterns: Vec<(NamePattern, NodeId)>,
-    /// Whether it names members at all; an object that names none is a free-form map.
+    /// True if the subschema names members. An object schema without names describes a free-form map.
     pub(super) names_members: bool,
     pub(super) additional: Option<NodeId>,
-    /// Whether it says itself what becomes of members that nothing names.
+    /// True if the subschema rules on unnamed members, with `additionalProperties` or `unevaluatedProperties`.
     pub(super) rules_the_rest: bool,
     pub(super) required: Vec<String>,
-    /// Names that are required when another member is present.
+    /// The names that are required if another member is present.
     pub(super) dependent_names: Vec<(String, Vec<String>)>,
     prefix: Vec<NodeId>,
     items: Option<NodeId>,
@@ -49,29 +49,95 @@ pub(super) struct SchemaNode {
     pub(super) all_of: Vec<NodeId>,
     pub(super) unions: Vec<Union>,
     pub(super) condition: Option<Condition>,
-    /// Subschemas that apply when a member is present.
+    /// The subschemas that apply if a member is present.
     pub(super) dependents: Vec<(String, NodeId)>,
-    /// What a value must not be; it still may know names and secrets.
+    /// The subschema of `not`. It can still name known members and secrets.
     pub(super) negated: Option<NodeId>,
-    /// `writeOnly` or `format: password`: the value is never shown.
+    /// True for `writeOnly` and `format: password`. Values are never shown.
     pub(super) secret: bool,
-    /// Parts that cannot be followed statically: nothing is claimed about names.
+    /// True if parts of the subschema cannot be followed statically. Then no name counts as unknown.
     pub(super) opaque: bool,
-    /// Rules on scalars, such as `pattern` and `minimum`, which only the validator judges.
+    /// True if there are rules that only the validator checks, such as `pattern` and `minimum`.
     pub(super) constrained: bool,
-    /// A `pattern` that only the backtracking engine takes.
+    /// True if the `pattern` needs the backtracking engine.
     pub(super) goes_back: bool,
     pub(super) title: Option<String>,
+    pub(super) weight: Weight,
 }
 
-/// An `anyOf` or `oneOf`.
+/// The work for one value under one subschema that its inner subschemas do not account for, in steps.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Weight {
+    /// The steps for the value itself.
+    pub(super) value: u64,
+    /// The steps for each member of an object.
+    pub(super) member: u64,
+    /// The steps for each element of an array.
+    pub(super) element: u64,
+    /// The size of all findings that the value itself can have.
+    pub(super) findings: u64,
+}
+
+impl Weight {
+    /// Weighs the keywords of a subschema. `root_size` is the size of the whole schema, which a reference can reach.
+    fn of(schema: &Map<String, Value>, root_size: u64) -> Self {
+        let size = |keyword: &str| schema.get(keyword).map_or(0, size);
+        let applied = |keyword: &str| {
+            let part = schema.get(keyword);
+            part.map_or(0, |part| size(keyword) + if refers(part) { root_size } else { 0 })
+        };
+        let is_container = |value: &Value| value.is_array() || value.is_object();
+        // The validator finds scalar options by hash and compares all others one by one.
+        let is_compared = schema
+            .get("enum")
+            .and_then(Value::as_array)
+            .is_some_and(|options| options.iter().any(is_container));
+        let patterns = schema.get("patternProperties").and_then(Value::as_object);
+        Self {
+            value: size("required")
+                + size("dependentRequired")
+                + if is_compared { size("enum") } else { 0 },
+            member: applied("propertyNames") + patterns.map_or(0, |patterns| patterns.len() as u64),
+            element: applied("contains"),
+            // The validator copies all of `not` and `enum` into each of its errors.
+            findings: size("not") + size("enum") + size("propertyNames"),
+        }
+    }
+
+    /// Returns the steps for a value with one member or element.
+    fn total(self) -> u64 {
+        1 + self.value + self.member + self.element + self.findings
+    }
+}
+
+/// True if a part of a schema refers to another part.
+fn refers(value: &Value) -> bool {
+    match value {
+        Value::Array(elements) => elements.iter().any(refers),
+        Value::Object(members) => members.iter().any(|(name, value)| {
+            matches!(name.as_str(), "$ref" | "$dynamicRef" | "$recursiveRef") || refers(value)
+        }),
+        _ => false,
+    }
+}
+
+/// Counts the values in a part of a schema.
+fn size(value: &Value) -> u64 {
+    match value {
+        Value::Array(elements) => elements.iter().fold(1, |sum, value| sum + size(value)),
+        Value::Object(members) => members.values().fold(1, |sum, value| sum + size(value)),
+        _ => 1,
+    }
+}
+
+/// An `anyOf` or `oneOf` keyword with its branches.
 #[derive(Debug)]
 pub(super) struct Union {
     pub(super) keyword: &'static str,
     pub(super) branches: Vec<NodeId>,
 }
 
-/// `if` with what follows from it.
+/// An `if` keyword with its `then` and `else`.
 #[derive(Debug)]
 pub(super) struct Condition {
     pub(super) test: NodeId,
@@ -79,56 +145,58 @@ pub(super) struct Condition {
     pub(super) otherwise: Option<NodeId>,
 }
 
-/// A pattern of `patternProperties`, run by the validator's own engine and under its bounds.
+/// A pattern of `patternProperties`, which the validator's own engine matches within its limits.
 #[derive(Debug)]
 struct NamePattern(Option<Validator>);
 
 impl NamePattern {
     fn matches(&self, name: &str) -> bool {
-        // A pattern that could not be compiled alone claims nothing: it knows every name.
+        // A pattern that did not compile on its own matches every name, so that no name is wrongly reported as
+        // unknown.
         self.0.as_ref().is_none_or(|validator| validator.is_valid(&Value::from(name)))
     }
 }
 
-/// All subschemas of a schema.
+/// All subschemas of a schema, with properties computed once.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "what is so of any subschema, looked up once")]
+#[expect(clippy::struct_excessive_bools, reason = "independent boolean properties, computed once")]
 pub(super) struct SchemaOutline {
     nodes: Vec<SchemaNode>,
-    /// The nodes, sorted by their place.
+    /// The ids of the nodes, sorted by place.
     by_place: Vec<NodeId>,
-    /// Stands for every subschema of another document, where there are other documents.
+    /// The node that stands for every subschema of another document, if there are other documents.
     pub(super) elsewhere: Option<NodeId>,
     has_secrets: bool,
     multiplies: bool,
     recurses: bool,
     goes_back: bool,
     ways_in_place: u64,
+    heaviest: u64,
     longest_chain: usize,
 }
 
-/// The ways through a schema.
+/// The result of counting the paths through a schema.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ways {
     most: u64,
-    /// The longest of them, in subschemas.
+    /// The length of the longest path, in subschemas.
     longest: usize,
-    /// Whether one comes back to where it was.
+    /// True if a path forms a cycle.
     comes_back: bool,
 }
 
-/// Some subschemas, to find out quickly whether another one is among them. Few are compared one by one.
+/// A set of subschemas with a fast membership test. A small set is searched linearly instead of hashed.
 pub(super) struct NodeSet(Option<HashSet<NodeId>>);
 
 impl NodeSet {
-    /// So many are compared one by one.
+    /// The largest number of subschemas that is searched linearly.
     const FEW: usize = 32;
 
     pub(super) fn of(nodes: &[NodeId]) -> Self {
         Self((nodes.len() > Self::FEW).then(|| nodes.iter().copied().collect()))
     }
 
-    /// Whether a subschema is new. `nodes` are those inserted so far.
+    /// Inserts a subschema and returns true if it is new. `nodes` holds the subschemas inserted so far.
     pub(super) fn insert(&mut self, id: NodeId, nodes: &[NodeId]) -> bool {
         if self.0.is_none() && nodes.len() > Self::FEW {
             *self = Self::of(nodes);
@@ -140,14 +208,15 @@ impl NodeSet {
     }
 }
 
-/// Beyond so many ways through a schema, listing every branch's findings is weighed first.
+/// The number of paths through a schema beyond which the work of listing every branch's findings is estimated first.
 const MOST_WAYS: u64 = 4096;
 
 impl SchemaOutline {
     pub(super) const ROOT: NodeId = NodeId(0);
 
-    /// Outlines a schema the validator has accepted. `documents` are those it may refer to;
-    /// `compile_pattern` makes a validator of a pattern, `goes_back` tells one that the linear engine does not take.
+    /// Creates the outline of a schema that the validator accepted. `documents` holds the documents that it may refer
+    /// to. `compile_pattern` compiles a pattern to a validator. `goes_back` returns true for a pattern that the
+    /// linear engine does not accept.
     pub(super) fn new(
         schema: &Value,
         draft: Draft,
@@ -164,6 +233,7 @@ impl SchemaOutline {
             known: HashMap::new(),
             waiting: Vec::new(),
             anchors: None,
+            root_size: size(schema),
         };
         builder.node(String::new(), schema);
         while let Some((id, value)) = builder.waiting.pop() {
@@ -173,7 +243,7 @@ impl SchemaOutline {
         if nodes.iter().any(|node| node.opaque)
             && (documents.call_secrets() || calls_secrets(schema))
         {
-            // What we cannot follow may lead to what is called secret.
+            // A reference that we cannot follow may lead to a part that is marked as secret.
             for node in &mut nodes {
                 node.secret |= node.opaque;
             }
@@ -200,14 +270,18 @@ impl SchemaOutline {
             recurses,
             goes_back,
             ways_in_place: 1,
+            heaviest: 1,
             longest_chain: 1,
         };
-        let in_place = outline.ways(|id, visit| outline.in_place(id).for_each(visit));
+        let in_place = outline.ways(|_| 1, |id, visit| outline.in_place(id).for_each(visit));
         (outline.ways_in_place, outline.longest_chain) = (in_place.most, in_place.longest);
+        let weigh = |id| outline.node(id).weight.total();
+        outline.heaviest =
+            outline.ways(weigh, |id, visit| outline.in_place(id).for_each(visit)).most;
         if branches {
-            // A union's branches are all looked at when it fails. Where unions lie within unions, by
-            // recursion or by a ladder of references, the findings multiply with every level.
-            let ways = outline.ways(|id, visit| outline.below(id).for_each(visit));
+            // When a union fails, the validator examines all its branches. With unions inside unions, by recursion or
+            // by repeated references, the number of findings multiplies with every level.
+            let ways = outline.ways(|_| 1, |id, visit| outline.below(id).for_each(visit));
             outline.multiplies = ways.comes_back || ways.most > MOST_WAYS;
             outline.recurses = ways.comes_back;
         }
@@ -218,7 +292,7 @@ impl SchemaOutline {
         &self.nodes[id.0 as usize]
     }
 
-    /// The subschema a keyword's place belongs to: the longest place of a subschema that leads to it.
+    /// Returns the subschema that contains the keyword at a place: the nearest one at or above that place.
     pub(super) fn owner(&self, keyword_place: &str) -> NodeId {
         let mut place = keyword_place;
         loop {
@@ -232,12 +306,12 @@ impl SchemaOutline {
         }
     }
 
-    /// Whether a `pattern` anywhere is one that only the backtracking engine takes.
+    /// True if any `pattern` needs the backtracking engine.
     pub(super) fn goes_back(&self) -> bool {
         self.goes_back
     }
 
-    /// How many `pattern`s only the backtracking engine takes.
+    /// Counts the `pattern`s that need the backtracking engine.
     pub(super) fn slow_patterns(&self) -> usize {
         self.nodes.iter().filter(|node| node.goes_back).count()
     }
@@ -246,18 +320,18 @@ impl SchemaOutline {
         self.has_secrets
     }
 
-    /// Whether listing every finding of every branch could take time out of all proportion.
+    /// True if listing the findings of every branch could take disproportionate time.
     pub(super) fn multiplies(&self) -> bool {
         self.multiplies
     }
 
-    /// Whether it refers to itself; then the validator remembers what it has seen.
+    /// True if the schema refers to itself. The validator caches results for such schemas.
     pub(super) fn recurses(&self) -> bool {
         self.recurses
     }
 
-    /// The subschemas that this one, by itself, applies to a member, through `visit`; whether it names
-    /// the member.
+    /// Calls `visit` with each subschema that this one applies directly to a member. Returns true if this subschema
+    /// names the member.
     pub(super) fn member(&self, id: NodeId, name: &str, mut visit: impl FnMut(NodeId)) -> bool {
         let node = self.node(id);
         let mut named = false;
@@ -277,14 +351,13 @@ impl SchemaOutline {
         named
     }
 
-    /// The subschema that this one, by itself, applies to an element.
+    /// Returns the subschema that this one applies directly to an element.
     pub(super) fn element(&self, id: NodeId, index: usize) -> Option<NodeId> {
         let node = self.node(id);
         node.prefix.get(index).copied().or(node.items)
     }
 
-    /// Whether this subschema, by itself, asks for a member in some case: the member is known then, even
-    /// if nothing describes it.
+    /// True if this subschema itself can require a member. Such a member is known, even if no subschema describes it.
     pub(super) fn may_require(&self, id: NodeId, name: &str) -> bool {
         let node = self.node(id);
         node.required.iter().any(|required| required == name)
@@ -294,7 +367,7 @@ impl SchemaOutline {
             })
     }
 
-    /// The names this subschema lists or asks for.
+    /// Iterates over the names that this subschema declares or requires.
     pub(super) fn known_names(&self, id: NodeId) -> impl Iterator<Item = &str> {
         let node = self.node(id);
         let dependent = node.dependent_names.iter().flat_map(|(_, names)| names);
@@ -303,12 +376,13 @@ impl SchemaOutline {
             .chain(node.required.iter().chain(dependent).map(String::as_str))
     }
 
-    /// The names this subschema lists under `properties`, sorted.
+    /// Iterates over the names under `properties`, sorted, with their subschemas.
     pub(super) fn names(&self, id: NodeId) -> impl Iterator<Item = (&str, NodeId)> {
         self.node(id).properties.iter().map(|(name, child)| (name.as_str(), *child))
     }
 
-    /// Every subschema reached without leaving the value: references, `allOf`, branches, conditions.
+    /// Iterates over the subschemas that this one applies to the same value: references, `allOf`, branches,
+    /// conditions and `not`.
     pub(super) fn in_place(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
         let node = self.node(id);
         let condition = node.condition.iter();
@@ -323,7 +397,7 @@ impl SchemaOutline {
             .chain(node.negated)
     }
 
-    /// [`SchemaOutline::in_place`] to the end, with the subschemas given first.
+    /// Follows [`SchemaOutline::in_place`] transitively. The result begins with the `start` subschemas.
     pub(super) fn all_in_place(&self, start: &[NodeId]) -> Vec<NodeId> {
         let mut reached = start.to_vec();
         let mut known = NodeSet::of(&reached);
@@ -339,14 +413,25 @@ impl SchemaOutline {
         reached
     }
 
-    /// The subschema and all that apply whenever it does: references and `allOf`.
+    /// Returns the subschema and all that always apply together with it: references and `allOf`.
     pub(super) fn always_in_place(&self, id: NodeId) -> Vec<NodeId> {
-        let mut reached = vec![id];
+        self.all_always_in_place(&[id])
+    }
+
+    /// Returns the subschemas and all that always apply together with one of them.
+    pub(super) fn all_always_in_place(&self, start: &[NodeId]) -> Vec<NodeId> {
+        let mut reached = Vec::new();
+        let mut known = NodeSet::of(&reached);
+        for id in start {
+            if known.insert(*id, &reached) {
+                reached.push(*id);
+            }
+        }
         let mut next = 0;
         while let Some(id) = reached.get(next).copied() {
             let node = self.node(id);
             for inner in node.reference.iter().chain(&node.all_of) {
-                if !reached.contains(inner) {
+                if known.insert(*inner, &reached) {
                     reached.push(*inner);
                 }
             }
@@ -355,21 +440,30 @@ impl SchemaOutline {
         reached
     }
 
-    /// In how many ways one value can be led through subschemas without leaving it: a ladder of
-    /// references, each used twice, doubles them with every rung.
+    /// Returns the maximum number of paths from a subschema through others that apply to the same value. A chain of
+    /// references, each used twice, doubles it with every step.
     pub(super) fn ways_in_place(&self) -> u64 {
         self.ways_in_place
     }
 
-    /// The longest chain of subschemas that each apply in place of the one before. The validator
-    /// recurses along it.
+    /// Returns the length of the longest chain of subschemas that each refer to the next for the same value. The
+    /// validator recurses along it.
     pub(super) fn longest_chain(&self) -> usize {
         self.longest_chain
     }
 
-    /// The most ways from any subschema to those that `next` names, step by step, and whether some way
-    /// comes back to where it was. A way that comes back counts once.
-    fn ways(&self, next: impl Fn(NodeId, &mut dyn FnMut(NodeId))) -> Ways {
+    /// Returns the most steps that one value may take, including those for one member and one element.
+    pub(super) fn heaviest(&self) -> u64 {
+        self.heaviest
+    }
+
+    /// Counts the paths from each subschema along the edges that `next` visits, each subschema as often as `weigh`
+    /// says. Returns the maximum count and length, and notes cycles. A path with a cycle counts once.
+    fn ways(
+        &self,
+        weigh: impl Fn(NodeId) -> u64,
+        next: impl Fn(NodeId, &mut dyn FnMut(NodeId)),
+    ) -> Ways {
         let mut counted: Vec<Option<(u64, usize)>> = vec![None; self.nodes.len()];
         let mut open = vec![false; self.nodes.len()];
         let mut ways = Ways::default();
@@ -378,7 +472,7 @@ impl SchemaOutline {
             while let Some((id, left)) = stack.pop() {
                 let index = id.0 as usize;
                 if left {
-                    let (mut total, mut longest) = (1_u64, 0);
+                    let (mut total, mut longest) = (weigh(id), 0);
                     next(id, &mut |child| {
                         let (ways, chain) = counted[child.0 as usize].unwrap_or((0, 0));
                         total = total.saturating_add(ways);
@@ -403,7 +497,7 @@ impl SchemaOutline {
         ways
     }
 
-    /// Every subschema directly below, in place or for members and elements.
+    /// Iterates over all direct subschemas: for the same value, for members and for elements.
     fn below(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
         let node = self.node(id);
         self.in_place(id)
@@ -421,14 +515,16 @@ struct Builder<'s> {
     compile_pattern: &'s dyn Fn(&str) -> Option<Validator>,
     goes_back: &'s dyn Fn(&str) -> bool,
     nodes: Vec<SchemaNode>,
-    /// The subschemas met so far, by where they lie in memory.
+    /// The numbers of the known subschemas, by their address in memory.
     known: HashMap<*const Value, NodeId>,
     waiting: Vec<(NodeId, &'s Value)>,
     anchors: Option<HashMap<&'s str, String>>,
+    /// The number of values in the whole schema.
+    root_size: u64,
 }
 
 impl<'s> Builder<'s> {
-    /// The number of the subschema at a place; a new one waits to be filled.
+    /// Returns the number of the subschema at a place. A new subschema is queued to be filled later.
     fn node(&mut self, place: String, value: &'s Value) -> NodeId {
         let next = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
         let id = *self.known.entry(std::ptr::from_ref(value)).or_insert(next);
@@ -452,17 +548,18 @@ impl<'s> Builder<'s> {
     }
 
     fn outlined(&mut self, place: &str, schema: &'s Map<String, Value>) -> SchemaNode {
-        let mut node = SchemaNode::default();
+        let mut node =
+            SchemaNode { weight: Weight::of(schema, self.root_size), ..SchemaNode::default() };
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
-            // Below an identifier of its own a reference has another base; the validator follows it,
-            // we do not.
+            // Below a subschema with its own identifier, a reference has another base. The validator follows it; the
+            // outline does not.
             let target = if self.is_rebased(place) { None } else { self.resolved(reference) };
             match target {
                 Some((target, value)) => node.reference = Some(self.node(target, value)),
                 None => node.opaque = true,
             }
             if matches!(self.draft, Draft::Draft4 | Draft::Draft6 | Draft::Draft7) {
-                // Up to draft 7 a reference replaces whatever stands beside it.
+                // Up to draft 7, a reference overrides all keywords next to it.
                 return node;
             }
         }
@@ -508,7 +605,7 @@ impl<'s> Builder<'s> {
             }
             "unevaluatedProperties" => {
                 node.rules_the_rest = true;
-                // It reaches only what nothing else names, as `additional` does for one subschema.
+                // It applies only to unnamed members, as `additional` does for a single subschema.
                 let rest = self.below(place, keyword, value);
                 node.additional.get_or_insert(rest);
             }
@@ -532,7 +629,7 @@ impl<'s> Builder<'s> {
                 if keyword == "dependencies" {
                     node.dependent_names.extend(named_lists(value));
                 }
-                // The other form of `dependencies` lists names; those are the validator's matter.
+                // The other form of `dependencies` lists names, which `dependent_names` already holds.
                 let dependents = self.all_below(place, keyword, value, |value| !value.is_array());
                 node.dependents.extend(dependents);
                 node.constrained = true;
@@ -579,7 +676,7 @@ impl<'s> Builder<'s> {
         numbered.map(|(index, value)| self.below(&place, &index.to_string(), value)).collect()
     }
 
-    /// Whether something between the root and a place, or at it, has an identifier of its own.
+    /// True if a subschema between the root and a place, or at it, has its own identifier.
     fn is_rebased(&self, place: &str) -> bool {
         let keyword = if self.draft == Draft::Draft4 { "id" } else { "$id" };
         let ends = place.match_indices('/').map(|(end, _)| end).skip(1).chain([place.len()]);
@@ -589,7 +686,7 @@ impl<'s> Builder<'s> {
         })
     }
 
-    /// The place and value a reference names, if it lies in this schema.
+    /// Returns the place and value that a reference names, if they are in this schema.
     fn resolved(&mut self, reference: &str) -> Option<(String, &'s Value)> {
         let own = self.schema.get("$id").or_else(|| self.schema.get("id")).and_then(Value::as_str);
         let own = own.map(|own| own.trim_end_matches('#')).filter(|own| !own.is_empty());
@@ -611,7 +708,7 @@ impl<'s> Builder<'s> {
     }
 }
 
-/// Whether a document calls anything secret, wherever it says so.
+/// True if a document marks anything as secret, at any place.
 pub(crate) fn calls_secrets(document: &Value) -> bool {
     match document {
         Value::Object(members) => members.iter().any(|(name, value)| {
@@ -636,21 +733,21 @@ fn strings(value: &Value) -> Vec<String> {
     names.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// The lists of names below the names of an object.
+/// Returns the members of an object that are lists of names.
 fn named_lists(value: &Value) -> Vec<(String, Vec<String>)> {
     let members = value.as_object().into_iter().flatten();
     let lists = members.filter(|(_, names)| names.is_array());
     lists.map(|(name, names)| (name.clone(), strings(names))).collect()
 }
 
-/// Every anchor of a schema with its place.
+/// Collects every anchor of a schema with its place.
 pub(super) fn anchors(schema: &Value) -> HashMap<&str, String> {
     let mut anchors = HashMap::new();
     collect_anchors(schema, &mut String::new(), &mut anchors);
     anchors
 }
 
-/// Every `$anchor` (before 2019: `id` as a fragment) with its place.
+/// Collects every `$anchor` (before 2019-09: `id` as a fragment) with its place.
 fn collect_anchors<'s>(
     value: &'s Value,
     place: &mut String,
@@ -684,7 +781,7 @@ fn collect_anchors<'s>(
     }
 }
 
-/// A fragment as it stands in a URI, decoded; `None` if that is no text.
+/// Decodes the percent-encoding of a URI fragment. Returns `None` if the result is not valid UTF-8.
 pub(super) fn percent_decoded(fragment: &str) -> Option<String> {
     if !fragment.contains('%') {
         return Some(fragment.to_owned());

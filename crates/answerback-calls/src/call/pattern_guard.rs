@@ -1,8 +1,8 @@
-//! Texts that are too long for the patterns that apply to them.
+//! Finds texts that are too long for the patterns that apply to them.
 //!
-//! A pattern with look-around goes back, and what it takes may grow with the square of a text, without ever meeting a
-//! bound on how often it goes back. The caller decides how long a text is, so such a pattern is not matched with a long
-//! one, and a warning says so. That is not the model's fault, so it stops no call.
+//! A pattern with look-around backtracks. Its work can grow with the square of the text's length, without reaching
+//! the backtrack limit. The caller controls that length. So such a pattern is not matched with a long text, and a
+//! warning reports it. The model did not cause this, so the call is not rejected.
 
 use std::collections::HashSet;
 
@@ -13,28 +13,28 @@ use super::outline::{NodeId, SchemaOutline};
 use super::patterns::is_long;
 use super::schema::Schema;
 
-/// The most steps of the search. Beyond them every long text counts as unmatched.
+/// The maximum number of search steps. After them, every long text counts as not matched.
 const MOST: usize = 100_000;
-/// The most places that are listed.
+/// The maximum number of reported places.
 const MOST_PLACES: usize = 100;
 
-/// What of a call is too long to be matched.
+/// The parts of a call that are too long to be matched.
 #[derive(Debug, Default)]
 pub(super) struct Lengthy {
-    /// The places of texts that are not matched with a pattern of theirs.
+    /// The places of texts that are not matched with one of their patterns.
     pub(super) texts: Vec<Pointer>,
-    /// Whether a field name is too long for a pattern for names.
+    /// True if a field name is too long for a pattern for names.
     pub(super) has_name: bool,
 }
 
 impl Lengthy {
-    /// Whether everything can be matched.
+    /// True if everything can be matched.
     pub(super) fn is_empty(&self) -> bool {
         self.texts.is_empty() && !self.has_name
     }
 }
 
-/// What of a call is too long for the patterns of its schema.
+/// Finds the parts of a call that are too long for the patterns of its schema.
 pub(super) fn find(schema: &Schema, arguments: &Value) -> Lengthy {
     let outline = &schema.outline;
     let is_hidden = schema.has_hidden_slow_patterns;
@@ -54,7 +54,8 @@ pub(super) fn find(schema: &Schema, arguments: &Value) -> Lengthy {
     };
     let mut texts = search(Least::Long);
     if !texts.is_empty() && !schema.can_bound_patterns() {
-        // A draft without conditions is checked without these patterns, whatever the length of the text.
+        // Drafts without `if` cannot restrict a pattern to short texts. They are checked without these patterns, for
+        // texts of any length.
         texts = search(Least::Any);
     }
     Lengthy { texts, has_name }
@@ -79,7 +80,7 @@ fn has_long_name(value: &Value) -> bool {
     }
 }
 
-/// The texts that a search looks for.
+/// The length of the texts that a search looks for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Least {
     Long,
@@ -101,12 +102,12 @@ struct PatternSearch<'o> {
     seen: HashSet<(NodeId, *const Value)>,
     found: Vec<Pointer>,
     least: Least,
-    /// Whether every long text counts, because nobody knows which patterns apply to it.
+    /// True if every long text counts, because the patterns that apply to it are not known.
     is_lost: bool,
 }
 
 impl PatternSearch<'_> {
-    /// Looks at a value, and at what is in it, as all these subschemas see it.
+    /// Searches a value and everything inside it, under all these subschemas.
     fn walk(&mut self, nodes: &[NodeId], value: &Value, place: &Pointer) {
         let outline = self.outline;
         let nodes = outline.all_in_place(nodes);
@@ -194,7 +195,7 @@ mod tests {
             assert_eq!(found(&schema, &json!({"query": is_short})), "error VAL-007 /query");
             assert_eq!(found(&schema, &json!({"query": "SELECT 1", "content": padded})), "");
             assert_eq!(found(&schema, &json!({"query": "é".repeat(4096)})), "");
-            // What else is wrong is found as before.
+            // Other mistakes are still found.
             let others = found(&schema, &json!({"query": padded, "limit": 0}));
             assert_eq!(others, "error VAL-003 /limit, warning VAL-007 /query");
         }
@@ -224,8 +225,65 @@ mod tests {
         assert_eq!(error.kind(), SchemaErrorKind::Backtracking);
     }
 
+    /// Whether a long text matches is not known. That refuses no call, wherever the pattern stands.
+    #[test]
+    fn a_text_that_may_match_refuses_no_call() {
+        let slow = json!({"pattern": "^(?!y)"});
+        let holder = json!({"properties": {"a": slow}, "required": ["a"]});
+        let long = "y".repeat(5000);
+        for rules in [
+            json!({"properties": {"a": {"not": slow}}}),
+            json!({"properties": {"a": {"not": {"anyOf": [slow, {"type": "integer"}]}}}}),
+            json!({"properties": {"a": {"not": {"$ref": "#/$defs/slow"}}}}),
+            json!({"properties": {"a": {"not": {"not": {"not": slow}}}}}),
+            json!({"properties": {"a": {"oneOf": [{"type": "string"}, slow]}}}),
+            json!({"properties": {"a": {"anyOf": [{"type": "string"}], "oneOf": [{"type": "string"}, slow]}}}),
+            json!({"if": holder, "then": {"required": ["b"]}}),
+            json!({"if": holder, "then": {"required": ["b"]}, "else": {"required": ["a"]}}),
+            json!({"if": {"not": holder}, "else": {"required": ["b"]}}),
+            json!({"properties": {"a": {"if": {"$ref": "#/$defs/slow"}, "then": {"minLength": 6000}}}}),
+            json!({"properties": {"l": {"contains": slow, "minContains": 0, "maxContains": 0}}}),
+        ] {
+            for dialect in [
+                "https://json-schema.org/draft/2020-12/schema",
+                "http://json-schema.org/draft-07/schema#",
+                "http://json-schema.org/draft-04/schema#",
+            ] {
+                let mut schema = rules.clone();
+                schema["$schema"] = json!(dialect);
+                schema["$defs"] = json!({"slow": slow});
+                let schema = Schema::compile(schema).unwrap();
+                let arguments = json!({"a": long, "l": [long]});
+                let found = found(&schema, &arguments);
+                assert!(!found.contains("error"), "{rules} {dialect}: {found}");
+            }
+        }
+    }
+
+    /// A long text elsewhere in the call does not switch off what a `not` or an `if` says of a short one.
+    #[test]
+    fn a_long_text_does_not_free_a_short_one() {
+        let slow = json!({"pattern": "^(?=y)"});
+        let long = "x".repeat(5000);
+        for (rules, expected) in [
+            (json!({"properties": {"a": {"not": slow}}}), "error VAL-003 /a"),
+            (
+                json!({
+                    "if": {"properties": {"a": slow}, "required": ["a"]}, "then": {"required": ["b"]},
+                }),
+                "error VAL-001 /b",
+            ),
+        ] {
+            let mut schema = rules.clone();
+            schema["allOf"] = json!([{"properties": {"z": slow}}]);
+            let schema = Schema::compile(schema).unwrap();
+            let found = found(&schema, &json!({"a": "yes", "z": long}));
+            assert_eq!(found, format!("{expected}, warning VAL-007 /z"), "{rules}");
+        }
+    }
+
     proptest! {
-        /// The length of a text decides whether its pattern is matched, and nothing else.
+        /// Checks that the length of a text decides only if its pattern is matched.
         #[test]
         fn other_findings_do_not_depend_on_the_length(length in 4000_usize..4200, limit in -2_i64..3) {
             let schema = Schema::compile(json!({"properties": {

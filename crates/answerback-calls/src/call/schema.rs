@@ -1,7 +1,7 @@
-//! A tool's schema, compiled once.
+//! Compiles a tool's schema once, to check many calls with it.
 
 use std::borrow::{Borrow, Cow};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -11,29 +11,31 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationOptions, Validator};
 use serde_json::{Value, json};
 
+use super::bounded::Bounds;
 use super::documents::{Documents, Shelf};
 use super::formats;
 use super::outline::{self, SchemaOutline};
 use super::patterns::{self, BACKTRACK_LIMIT, LONG_TEXT, PATTERN_SIZE};
 use super::usable::{self, SchemaProblem};
 
-/// The deepest schema, counted in arrays and objects. It keeps the compiler within a thread's stack.
+/// The deepest schema, counted in arrays and objects. It limits the stack that the compiler needs.
 const DEEPEST: usize = 128;
 /// The largest schema, counted in values.
 const MOST_VALUES: usize = 2_000_000;
-/// The most ways in which one value may be led through a schema.
+/// The maximum number of paths that one value may take through a schema.
 const MOST_WAYS: u64 = 1_000_000;
-/// The longest chain of subschemas that each apply in place of the one before. The validator recurses along it.
+/// The longest chain of subschemas that each refer to the next for the same value. The validator recurses along it.
 const LONGEST_CHAIN: usize = 512;
-/// How often the validator may be asked where it finds fault with a schema.
+/// The maximum number of times that the validator is asked for the next error in a schema.
 const MOST_FAULTS: usize = 16;
 
-/// A tool's schema, ready to judge calls.
+/// A compiled tool schema, which checks calls.
 ///
-/// Drafts 4 to 2020-12, told by `$schema`, 2020-12 without it. How strictly formats are checked is an
-/// [option of the check](super::Options::formats). A keyword that cannot be used is dropped, and the rest is
-/// checked; [`Schema::problems`] lists what was dropped. References reach nothing outside the schema but the [`Documents`] handed in. Patterns run in linear time; one that needs look-around or a
-/// backreference runs in a backtracking engine with a hard bound.
+/// Supports drafts 4 to 2020-12, selected by `$schema`; the default is 2020-12. An [option of the
+/// check](super::Options::formats) sets how strictly formats are checked. An unusable keyword is dropped, and the
+/// rest is checked; [`Schema::problems`] lists the dropped keywords. Outside the schema, references reach only the
+/// given [`Documents`]. Patterns run in linear time. A pattern with look-around or a backreference runs in a
+/// backtracking engine with a hard limit.
 ///
 /// ```
 /// use answerback_calls::call::{Schema, check};
@@ -51,44 +53,45 @@ const MOST_FAULTS: usize = 16;
 /// # Ok::<(), answerback_calls::call::SchemaError>(())
 /// ```
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "what is so of the whole schema, looked up once")]
+#[expect(clippy::struct_excessive_bools, reason = "independent boolean properties, computed once")]
 pub struct Schema {
     source: Arc<Value>,
     draft: Draft,
     documents: Documents,
-    /// Checks formats by their RFCs.
+    /// The validator that checks formats by their RFCs.
     validator: Validator,
-    /// The validators that only some calls need, built when the first of those comes.
+    /// The validators that only some calls need. Each is built on first use.
     others: [OnceLock<Option<Validator>>; 5],
     pub(super) outline: SchemaOutline,
     problems: Vec<SchemaProblem>,
     pub(super) has_formats: bool,
     is_linear: bool,
-    /// Whether a pattern for names needs the backtracking engine.
+    /// True if a pattern for names needs the backtracking engine.
     pub(super) has_slow_names: bool,
-    /// Whether a pattern that needs the backtracking engine stands where the outline does not follow.
+    /// True if a pattern that needs the backtracking engine is in a part of the schema that the outline does not
+    /// follow.
     pub(super) has_hidden_slow_patterns: bool,
 }
 
-/// How a validator checks formats.
+/// The way in which a validator checks formats.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum FormatReading {
-    /// By their RFCs.
+    /// Formats are checked by their RFCs.
     Rfc,
-    /// By what common parsers read.
+    /// Formats accept every text that common parsers accept.
     Readable,
-    /// Not at all.
+    /// Formats are not checked.
     Ignored,
 }
 
 impl Schema {
-    /// Compiles a schema. A keyword that cannot be used is dropped with a [problem](Schema::problems), and
-    /// the rest is checked.
+    /// Compiles a schema. An unusable keyword is dropped and reported as a [problem](Schema::problems); the rest is
+    /// checked.
     ///
     /// # Errors
     ///
-    /// When no keyword of it can be used, or it is over a bound. All of these are the tool author's to fix,
-    /// never the model's.
+    /// Returns an error if no keyword is usable, or if the schema exceeds a limit. Only the tool's author can fix
+    /// these errors, not the model.
     pub fn compile(source: impl Into<Arc<Value>>) -> Result<Self, SchemaError> {
         Self::compile_with(source, &Documents::default())
     }
@@ -97,7 +100,7 @@ impl Schema {
     ///
     /// # Errors
     ///
-    /// As [`Schema::compile`].
+    /// Returns the same errors as [`Schema::compile`].
     pub fn compile_with(
         source: impl Into<Arc<Value>>,
         documents: &Documents,
@@ -112,7 +115,7 @@ impl Schema {
         }
     }
 
-    /// Compiles a schema, every keyword of which has to be usable.
+    /// Compiles a schema and fails if any keyword is unusable.
     fn compile_all(
         source: Arc<Value>,
         documents: &Documents,
@@ -126,7 +129,7 @@ impl Schema {
         }
         let draft = Draft::default().detect(&source);
         let linear = linear(documents);
-        // The compiler follows references, too: how far is known before it starts.
+        // The compiler follows references, too, so the paths are counted before it runs.
         let ways = SchemaOutline::new(&source, draft, documents, &|_| None, &|_| false);
         if ways.ways_in_place() > MOST_WAYS || ways.longest_chain() > LONGEST_CHAIN {
             return Err(SchemaError::too_complex());
@@ -160,7 +163,7 @@ impl Schema {
         Ok(schema)
     }
 
-    /// Compiles what can be used of a schema.
+    /// Compiles the usable part of a schema.
     fn compile_usable(source: &Value, documents: &Documents) -> Option<Self> {
         let linear = linear(documents);
         let cost = Cell::new(0);
@@ -170,7 +173,7 @@ impl Schema {
             if sum > patterns::BUDGET {
                 return false;
             }
-            // Finding out costs as much for a pattern that is not taken.
+            // A rejected pattern costs as much to test, so it also uses up the budget.
             cost.set(sum);
             linear.build(&schema).is_ok() || backtracking(documents).build(&schema).is_ok()
         };
@@ -178,7 +181,7 @@ impl Schema {
         let dialect = source.get("$schema").and_then(Value::as_str).filter(|name| is_dialect(name));
         let draft = dialect.map_or(Draft::Draft202012, |_| Draft::default().detect(source));
         let anchors = outline::anchors(source);
-        // A schema inside that has an identifier of its own may give references another meaning.
+        // An inner schema with its own identifier may change the target of a reference.
         for trusts_addresses in [true, false] {
             cost.set(0);
             let leads_somewhere = |reference: &str| match reference.strip_prefix('#') {
@@ -219,13 +222,13 @@ impl Schema {
         None
     }
 
-    /// What of the schema is not checked as it is written, for the tool's author.
+    /// Returns the keywords that are not checked as written, for the tool's author.
     pub fn problems(&self) -> &[SchemaProblem] {
         &self.problems
     }
 
-    /// The validator that reads formats in a way, and holds no long text against a pattern that needs the
-    /// backtracking engine if it `is_bounded`.
+    /// Returns the validator for a format mode. If `is_bounded`, it does not match long texts with patterns that need
+    /// the backtracking engine.
     pub(super) fn validator(&self, formats: FormatReading, is_bounded: bool) -> &Validator {
         let formats = if self.has_formats { formats } else { FormatReading::Rfc };
         let index = match (formats, is_bounded && !self.is_linear) {
@@ -250,42 +253,31 @@ impl Schema {
             let source = if index >= 2 { &self.bounded_source() } else { &*self.source };
             options.build(source).ok()
         });
-        // It differs only in what was compiled already.
+        // The build is not expected to fail, because all parts of the schema compiled before.
         built.as_ref().unwrap_or(&self.validator)
     }
 
-    /// Whether a text is too long for some patterns, and which drafts can say so.
+    /// True if the draft has `if`, which can restrict a pattern to short texts. Drafts 4 and 6 have none.
     pub(super) fn can_bound_patterns(&self) -> bool {
         !matches!(self.draft, Draft::Draft4 | Draft::Draft6)
     }
 
-    /// The schema with every pattern that needs the backtracking engine asked only of texts that are not
-    /// too long. Drafts that have no conditions are left without those patterns.
+    /// Returns the schema with each backtracking pattern restricted to texts that are not too long. In drafts without
+    /// `if`, those patterns are removed.
     fn bounded_source(&self) -> Value {
         let linear = linear(&self.documents);
-        let mut source = (*self.source).clone();
-        let can_bound = self.can_bound_patterns();
-        usable::each_schema(&mut source, &mut String::new(), &mut |members, _| {
-            let is_slow = members
-                .get("pattern")
-                .and_then(Value::as_str)
-                .is_some_and(|pattern| linear.build(&of_pattern(pattern)).is_err());
-            if !is_slow {
-                return;
-            }
-            let pattern = members.remove("pattern");
-            let all = members.entry("allOf").or_insert_with(|| Value::Array(Vec::new()));
-            if can_bound && let Value::Array(all) = all {
-                all.push(json!({"if": {"maxLength": LONG_TEXT}, "then": {"pattern": pattern}}));
-            }
-            if !can_bound && all.as_array().is_some_and(Vec::is_empty) {
-                members.remove("allOf");
-            }
-        });
-        source
+        let known = RefCell::new(HashMap::new());
+        let is_slow = |pattern: &str| {
+            *known
+                .borrow_mut()
+                .entry(pattern.to_owned())
+                .or_insert_with(|| linear.build(&of_pattern(pattern)).is_err())
+        };
+        let bounds = Bounds { is_slow: &is_slow, has_conditions: self.can_bound_patterns() };
+        bounds.bounded(&self.source)
     }
 
-    /// Finds the patterns that need the backtracking engine and of which the outline does not know.
+    /// Finds the patterns that need the backtracking engine and that the outline does not contain.
     fn find_slow_patterns(&mut self, is_slow: &dyn Fn(&str) -> bool) {
         let mut slow = 0;
         let mut has_slow_names = false;
@@ -300,32 +292,30 @@ impl Schema {
         self.has_hidden_slow_patterns = slow > self.outline.slow_patterns();
     }
 
-    /// The schema as it is checked: as it was given, without what is no part of the check. See
-    /// [`Schema::problems`].
+    /// Returns the schema as it is checked: the given schema with the changes listed in [`Schema::problems`].
     pub fn source(&self) -> &Value {
         &self.source
     }
 
-    /// The schema as it is checked, shared.
+    /// Returns the schema as it is checked, as a shared pointer.
     pub fn shared_source(&self) -> Arc<Value> {
         Arc::clone(&self.source)
     }
 
-    /// Whether the arguments break no rule of the schema; quicker than [`super::check`].
+    /// True if the arguments break no rule of the schema. This is faster than [`super::check`].
     ///
     /// # Errors
     ///
-    /// As [`super::check`].
+    /// Returns the same errors as [`super::check`].
     pub fn is_valid(&self, arguments: &Value) -> Result<bool, SchemaError> {
         self.is_valid_with(arguments, ())
     }
 
-    /// Whether the arguments break no rule of the schema under these options; quicker than
-    /// [`super::check`].
+    /// True if the arguments break no rule of the schema under these options. This is faster than [`super::check`].
     ///
     /// # Errors
     ///
-    /// As [`super::check`].
+    /// Returns the same errors as [`super::check`].
     pub fn is_valid_with(
         &self,
         arguments: &Value,
@@ -334,18 +324,18 @@ impl Schema {
         super::check::is_valid(self, arguments, options.into())
     }
 
-    /// Whether it calls anything secret: `writeOnly`, or `format: password`.
+    /// True if the schema marks anything as secret, with `writeOnly` or `format: password`.
     pub fn has_secrets(&self) -> bool {
         self.outline.has_secrets()
     }
 
-    /// The arguments without what the schema calls secret, in whichever branch. Names and shapes of
-    /// secrets are not looked at; see [`answerback_redaction`].
+    /// Returns the arguments without the values that the schema marks as secret in any branch. It does not look for
+    /// secrets by name or shape; see [`answerback_redaction`].
     pub fn without_secrets<'v>(&self, arguments: &'v Value) -> Cow<'v, Value> {
         super::shown::hidden(arguments, &self.outline)
     }
 
-    /// What stands at an evaluation path, such as a finding's `schema_path`: references on the way are
+    /// Returns the value at an evaluation path, such as a finding's `schema_path`. References on the path are
     /// followed.
     pub fn at(&self, schema_path: &Pointer) -> Option<&Value> {
         let mut place = String::new();
@@ -382,13 +372,13 @@ fn of_pattern(pattern: &str) -> Value {
     json!({"type": "string", "pattern": pattern})
 }
 
-/// Where the validator finds fault with a schema.
+/// Returns the place of the first error that the validator finds in a schema.
 fn fault(source: &Value, documents: &Documents) -> Option<String> {
     let error = backtracking(documents).build(source).err()?;
     Some(error.instance_path().as_str().to_owned())
 }
 
-/// Whether a `$schema` names a draft that the validator knows.
+/// True if a `$schema` names a draft that the validator knows.
 fn is_dialect(name: &str) -> bool {
     let name = name.trim_end_matches('#');
     let name = name.strip_prefix("http://").or_else(|| name.strip_prefix("https://"));
@@ -404,7 +394,7 @@ fn is_dialect(name: &str) -> bool {
     )
 }
 
-/// Whether a schema may check a format anywhere.
+/// True if a schema may check a format anywhere.
 fn has_formats(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => {
@@ -415,7 +405,7 @@ fn has_formats(schema: &Value) -> bool {
     }
 }
 
-/// Refuses a schema that is too deep or too large to compile safely.
+/// Rejects a schema that is too deep or too large to compile safely.
 pub(super) fn bound(source: &Value) -> Result<(), SchemaError> {
     let mut count = 0;
     let mut waiting = vec![(source, 1)];
@@ -444,8 +434,8 @@ pub(super) fn bound(source: &Value) -> Result<(), SchemaError> {
     Ok(())
 }
 
-/// A schema that cannot judge calls. It is the tool author's to mend: a call against it is passed on
-/// unchecked and costs the model no attempt.
+/// The error for a schema that cannot check calls. The tool's author must fix it. A call against it is forwarded
+/// unchecked and does not count as an attempt of the model.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("the tool's schema cannot be used: {message}")]
 pub struct SchemaError {
@@ -453,23 +443,23 @@ pub struct SchemaError {
     message: String,
 }
 
-/// What is the matter with a schema.
+/// The kinds of schema errors.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum SchemaErrorKind {
-    /// It breaks the rules for schemas.
+    /// The schema is not a valid JSON Schema.
     Invalid,
-    /// A reference leads nowhere, or outside the schema.
+    /// A reference has no target, or one outside the schema.
     Reference,
-    /// A pattern no engine takes.
+    /// A pattern does not compile in any engine.
     Pattern,
-    /// A pattern went back too often on this value.
+    /// A pattern backtracked too often on this value.
     Backtracking,
-    /// It nests too deep.
+    /// The schema is nested too deep.
     TooDeep,
-    /// It has too many values.
+    /// The schema has too many values.
     TooLarge,
-    /// It branches in too many ways.
+    /// The schema branches in too many ways.
     TooComplex,
 }
 
@@ -480,12 +470,12 @@ impl SchemaErrorKind {
 }
 
 impl SchemaError {
-    /// What is the matter.
+    /// Returns the kind of error.
     pub fn kind(&self) -> SchemaErrorKind {
         self.kind
     }
 
-    /// Whether a part of the schema is at fault, so that the rest may be usable.
+    /// True if only a part of the schema is wrong, so that the rest may be usable.
     fn is_about_a_part(&self) -> bool {
         matches!(
             self.kind,
@@ -493,18 +483,18 @@ impl SchemaError {
         )
     }
 
-    /// Nothing in it is a keyword that checks anything.
+    /// Returns the error for a schema without any keyword that checks something.
     pub(crate) fn no_check() -> Self {
         SchemaErrorKind::Invalid
             .of("it has no keyword of JSON Schema that checks anything".to_owned())
     }
 
-    /// There is none.
+    /// Returns the error for a tool without a schema.
     pub(crate) fn missing() -> Self {
         SchemaErrorKind::Invalid.of("the tool declares none".to_owned())
     }
 
-    /// Something else stands in its place.
+    /// Returns the error for a value that is not a schema.
     pub(crate) fn no_schema(found: &str) -> Self {
         let article = if found.starts_with(['a', 'i', 'o']) { "an" } else { "a" };
         SchemaErrorKind::Invalid.of(format!("it is {article} {found}, not a JSON Schema"))
@@ -542,7 +532,7 @@ impl SchemaError {
         }
     }
 
-    /// A finding that is the schema's fault, not the value's.
+    /// Converts a validation error that the schema causes, not the value. Returns `None` for all others.
     pub(super) fn while_checking(error: &jsonschema::ValidationError<'_>) -> Option<Self> {
         let place = error.schema_path().as_str();
         match error.kind() {
@@ -559,7 +549,7 @@ impl SchemaError {
     }
 }
 
-/// A foreign text, short and without characters that act.
+/// Shortens a foreign text and removes its control characters.
 fn bounded(text: &str) -> String {
     const LONGEST: usize = 200;
     let plain: String =
@@ -570,7 +560,7 @@ fn bounded(text: &str) -> String {
     }
 }
 
-/// Schemas by their content, each compiled once. Of more than the bound, the oldest go first.
+/// A cache of compiled schemas by their content. If it is full, the oldest entry is removed first.
 ///
 /// ```
 /// use answerback_calls::call::Schemas;
@@ -594,7 +584,7 @@ struct KnownSchema {
     oldest_first: VecDeque<SchemaKey>,
 }
 
-/// A schema as a key: its content, hashed without regard to the order of names.
+/// A schema as a cache key. Its hash ignores the order of names.
 #[derive(Clone, Debug)]
 struct SchemaKey(Arc<Value>);
 
@@ -619,24 +609,24 @@ impl PartialEq for SchemaKey {
 impl Eq for SchemaKey {}
 
 impl Schemas {
-    /// A store for at most `most` schemas.
+    /// Creates a cache for at most `most` schemas.
     pub fn new(most: usize) -> Self {
         Self { most: most.max(1), known: Mutex::default() }
     }
 
-    /// The compiled schema, from the store if its content is known. A schema that does not compile is
-    /// remembered too.
+    /// Returns the compiled schema, from the cache if its content is known. A schema that fails to compile is cached
+    /// too.
     ///
     /// # Errors
     ///
-    /// As [`Schema::compile`].
+    /// Returns the same errors as [`Schema::compile`].
     pub fn compile(&self, source: &Value) -> Result<Arc<Schema>, SchemaError> {
-        // Hashing recurses; a schema too deep to compile is too deep to hash.
+        // Hashing recurses, so a schema that is too deep to compile is also too deep to hash.
         bound(source)?;
         if let Some(known) = self.lock().by_content.get(source) {
             return known.clone();
         }
-        // Compiled outside the lock: a large schema must not hold up the others.
+        // The schema is compiled without the lock, so that a large schema does not block others.
         let content = SchemaKey(Arc::new(source.clone()));
         let compiled = Schema::compile(Arc::clone(&content.0)).map(Arc::new);
         let mut known = self.lock();
@@ -653,24 +643,24 @@ impl Schemas {
         compiled
     }
 
-    /// How many schemas are kept.
+    /// Counts the cached schemas.
     pub fn len(&self) -> usize {
         self.lock().by_content.len()
     }
 
-    /// Whether none is kept.
+    /// True if the cache is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, KnownSchema> {
-        // Nothing panics while it is held, and a half-made entry would still be whole.
+        // No code panics while it holds the lock, and a partial update would leave valid data.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Default for Schemas {
-    /// A store for 1,024 schemas.
+    /// Creates a cache for 1,024 schemas.
     fn default() -> Self {
         Self::new(1024)
     }
@@ -742,7 +732,7 @@ mod tests {
 
     #[test]
     fn hostile_schemas_end() {
-        // A ladder of references, each used twice: 2^40 ways through it.
+        // A chain of references, each used twice, has 2^40 paths.
         let mut defs = serde_json::Map::new();
         for level in 0..40 {
             let next = format!("#/$defs/{}", level + 1);

@@ -373,7 +373,7 @@ impl Reading<'_> {
     fn client_key(&mut self, key: &str) {
         match self.trust {
             Trust::Trusted => self.problems.push(format!(
-                "{} is a key of an MCP client's configuration; did you mean {}? `answerback init --client FILE` \
+                "{} is a key of an MCP client's configuration; did you mean {}? `answerback init --client NAME --file FILE` \
                  changes a client's configuration",
                 shown(key),
                 keys::SERVERS,

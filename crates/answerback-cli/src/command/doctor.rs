@@ -367,7 +367,7 @@ async fn look_at_port(settings: &ServiceSettings, findings: &mut DoctorFindings)
             CheckStatus::Advice,
             "port",
             format!("{:#}", anyhow::Error::from(error)),
-            Some("a gateway may be running already; otherwise set gateway.listen, or start with: answerback serve --listen"),
+            Some("a gateway may be running already; otherwise set gateway.listen, or start with: answerback serve --listen 127.0.0.1:0"),
         ),
     }
 }

@@ -12,6 +12,7 @@ use crate::input::InputSource;
 use crate::options::{LimitOptions, OutputFormat, unrecognised};
 use crate::output::{Leavable, quiet_json, say};
 use crate::plural::counted;
+use crate::shell::quoted;
 use crate::show::{self, Charset, Sheet};
 use crate::terminal;
 
@@ -156,9 +157,10 @@ fn tell_findings(input: &InputSource, contract: Contract, document: &Document) {
     let all = || document.findings.iter().chain(&found);
     if all().any(answerback::ValidationError::is_error) {
         let findings = counted(all().count(), "finding");
+        let name = input.name();
+        let file = quoted(&name);
         say(&format!(
-            "{}: drawn as far as it goes; `answerback check --as {contract}` has {findings}",
-            input.name()
+            "{name}: drawn as far as it goes; `answerback check --as {contract} {file}` has {findings}"
         ));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::program::{program, run, told};
 
-const COMMANDS: [&[&str]; 47] = [
+pub(crate) const COMMANDS: [&[&str]; 47] = [
     &[],
     &["check"],
     &["call"],

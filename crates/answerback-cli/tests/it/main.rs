@@ -58,6 +58,8 @@ mod original;
 #[cfg(unix)]
 mod person;
 mod planted;
+#[cfg(unix)]
+mod printed_commands;
 mod program;
 #[cfg(unix)]
 mod prompt;

@@ -189,7 +189,7 @@ fn converted(document: &Value, from: Contract, to: Contract) -> Result<Value, Pr
 fn not_convertible(why: &str) -> Problem {
     let told = ErrorBuilder::new("NOT_CONVERTIBLE", why, "to")
         .condition("The reply is read in one way only, and has what the other contract requires")
-        .solution("Convert it with `answerback convert`, which takes what is missing");
+        .solution("Convert it with `answerback convert --to CONTRACT FILE`, whose options add what is missing");
     Problem::told(ProblemKind::Unprocessable, told)
 }
 

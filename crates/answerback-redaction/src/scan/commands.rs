@@ -2,7 +2,7 @@
 
 use super::super::SecretKind;
 use super::super::value::{is_stand_in, reads_like_a_password};
-use super::{AHEAD, LONGEST_LINE, Scanner, count_of};
+use super::{AHEAD, LONGEST_LINE, Scanner, count_of, is_blank};
 
 impl Scanner<'_> {
     /// Marks the password after a short option: `-u user:password`, `-pPASSWORD`, and `-p PASSWORD` of programs that
@@ -23,9 +23,12 @@ impl Scanner<'_> {
             let stop = self.end_of_run(start + 2).min(self.text.floor_char_boundary(start + AHEAD));
             let value = self.text[start + 2..stop].trim_end_matches([',', ';', ')']);
             self.steps.take(value.len());
-            let is_password = reads_like_a_password(value)
-                && !value.contains(['/', ':'])
-                && (is_strong(value) || self.program_takes(start, b'p'));
+            let is_port = value.bytes().all(|byte| byte.is_ascii_digit());
+            let is_password = !value.contains(['/', ':'])
+                && !is_port
+                && (is_strong(value) && reads_like_a_password(value)
+                    || !is_stand_in(value, SecretKind::Password)
+                        && self.program_takes(start, b'p'));
             if is_password {
                 self.mark(start + 2, start + 2 + value.len(), SecretKind::Password);
             }
@@ -40,6 +43,78 @@ impl Scanner<'_> {
             }
         }
         false
+    }
+
+    /// Marks the password in `net user ada PASSWORD /add`, `ConvertTo-SecureString "PASSWORD"` and
+    /// `NetworkCredential("ada", "PASSWORD")`.
+    pub(super) fn windows_password(&mut self, start: usize, end: usize) {
+        let found = match &self.text[start..end] {
+            "user" => self.argument_of_net_user(start, end),
+            "ConvertTo-SecureString" => {
+                let option = " -String";
+                let has_option = self.text[end..].starts_with(option);
+                let after = if has_option { end + option.len() } else { end };
+                let found = self.argument(after);
+                found.filter(|(from, _)| matches!(self.bytes[from - 1], b'"' | b'\''))
+            }
+            word if word.ends_with("NetworkCredential") => self.second_argument(end),
+            _ => None,
+        };
+        if let Some((from, to)) = found
+            && !is_stand_in(&self.text[from..to], SecretKind::Password)
+        {
+            self.mark(from, to, SecretKind::Password);
+        }
+    }
+
+    fn argument_of_net_user(&mut self, start: usize, end: usize) -> Option<(usize, usize)> {
+        let before = self.before(start);
+        if !before.ends_with("net ") && !before.ends_with("net.exe ") {
+            return None;
+        }
+        let name = self.argument(end)?;
+        let (from, to) = self.argument(name.1)?;
+        let value = &self.text[from..to];
+        let creates = self.argument(to).is_some_and(|(from, to)| &self.text[from..to] == "/add");
+        let is_password = !value.starts_with(['/', '*']) && (creates || is_strong(value));
+        is_password.then_some((from, to))
+    }
+
+    /// Returns the range of the second of two quoted arguments in parentheses.
+    fn second_argument(&mut self, end: usize) -> Option<(usize, usize)> {
+        let near = &self.bytes[end..self.bytes.len().min(end + LONGEST_LINE)];
+        self.steps.take(near.len().min(AHEAD));
+        let is_quote = |byte: &u8| matches!(byte, b'"' | b'\'');
+        let mut quotes = near.iter().take(AHEAD).enumerate().filter(|(_, byte)| is_quote(byte));
+        let mut next = || quotes.next().map(|(at, _)| at);
+        let (first, close, from, to) = (next()?, next()?, next()?, next()?);
+        let between =
+            near[close + 1..from].iter().filter(|byte| !is_blank(**byte) && **byte != b'\\');
+        (near[..first].iter().all(|byte| matches!(byte, b'(' | b' ' | b'\\'))
+            && between.eq([&b',']))
+        .then(|| {
+            let backslashes =
+                near[from + 1..to].iter().rev().take_while(|byte| **byte == b'\\').count();
+            (end + from + 1, end + to - backslashes)
+        })
+    }
+
+    /// Returns the kind of a secret that follows an id, as in a token of Asana: `1/1200000000000000:0123…`.
+    pub(super) fn kind_after_id(&mut self, start: usize, end: usize) -> Option<SecretKind> {
+        const LENGTH: usize = 32;
+        let is_hex = |word: &[u8]| word.iter().all(u8::is_ascii_hexdigit);
+        if end - start != LENGTH
+            || start == 0
+            || self.bytes[start - 1] != b':'
+            || !is_hex(&self.bytes[start..end])
+        {
+            return None;
+        }
+        let before = self.before(start).strip_suffix(':')?;
+        let id = before.trim_end_matches(|character: char| character.is_ascii_digit());
+        let is_id = before.len() - id.len() >= 10;
+        (is_id && (id.ends_with("1/") || id.ends_with("2/") || id.ends_with("0/")))
+            .then_some(SecretKind::Token)
     }
 
     /// Marks the password in an argument `user:password`.

@@ -8,6 +8,7 @@ mod dice;
 mod generate;
 mod governance;
 mod judge;
+mod linear;
 mod messages;
 mod ordinary;
 mod ordinary_values;

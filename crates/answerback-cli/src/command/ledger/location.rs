@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use answerback::Digest;
 use answerback::config::StoreConfig;
 use answerback_gateway::RecordCommands;
-use answerback_store::{Adopted, Settings, Store};
+use answerback_ledger::anchor::Divergence;
+use answerback_store::{Adopted, Settings, Store, StoreError};
 use anyhow::{Context, bail};
 
 use super::witness;
@@ -105,7 +106,7 @@ impl Location {
         let path = self.path()?;
         if !path.is_file() {
             bail!(
-                "there is no ledger at {}; `answerback ledger record` or a gateway starts one, \
+                "there is no ledger at {}; `answerback ledger record FILE` or a gateway starts one, \
                  --store FILE or $ANSWERBACK_STORE names another",
                 path.display()
             );
@@ -297,15 +298,26 @@ impl Location {
     ) -> anyhow::Result<Store> {
         let (path, key) = (self.path()?, self.key()?);
         if let Some(url) = self.url()? {
-            return Store::open_postgres(&url, more(self.settings()?)?)
-                .context("the ledger in the database");
+            let opened = Store::open_postgres(&url, more(self.settings()?)?);
+            return self.explained(opened, "the ledger in the database");
         }
         // The store's folder must exist first, because the anchor's name depends on its real path.
         for file in [&path, &key] {
             folders::make_for(file)?;
         }
         let settings = more(self.settings()?)?;
-        Store::open_sqlite(&path, settings).with_context(|| path.display().to_string())
+        self.explained(Store::open_sqlite(&path, settings), &path.display().to_string())
+    }
+
+    /// Adds the place of the ledger to an error, and the whole command where the error names one.
+    fn explained(&self, opened: Result<Store, StoreError>, place: &str) -> anyhow::Result<Store> {
+        opened.map_err(|error| match error {
+            StoreError::Diverged(Divergence::Behind { .. } | Divergence::Forked { .. }) => {
+                let adopt = self.commands().command("ledger adopt");
+                anyhow::anyhow!("{place}: {error} ({adopt})")
+            }
+            error => anyhow::Error::from(error).context(place.to_owned()),
+        })
     }
 
     /// Returns the store settings: key, anchor and the ledger section of the configuration.

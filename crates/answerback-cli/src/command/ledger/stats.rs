@@ -2,6 +2,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use answerback_gateway::RecordCommands;
 use answerback_ledger::{Anchor, Checkpoint, FileAnchor};
 use answerback_store::{Head, Store, Totals};
 use serde_json::{Map, Value, json};
@@ -55,6 +56,8 @@ struct LedgerFigures {
     trouble: Option<String>,
     /// The command that verifies this ledger.
     verify: String,
+    /// The commands about this ledger.
+    commands: RecordCommands,
 }
 
 /// The result of comparing the store with its anchor.
@@ -87,18 +90,19 @@ impl Anchored {
     }
 
     /// Describes the problem and its solution, if there is one.
-    fn trouble(&self) -> Option<String> {
+    fn trouble(&self, commands: &RecordCommands) -> Option<String> {
         match self {
             Self::Unknown(_) | Self::InStep(_) => None,
             Self::Ahead(size) => Some(format!(
-                "the anchor remembers {}, and nothing can be recorded: restore a newer copy, or run \
-                 `answerback ledger adopt` to go on from here",
-                counted(*size, "entry")
+                "the anchor remembers {}, and nothing can be recorded: restore a newer copy, or run `{}` to go on from \
+                 here",
+                counted(*size, "entry"),
+                commands.command("ledger adopt"),
             )),
-            Self::Differs(_) => Some(
-                "the anchor remembers another history, and nothing can be recorded: run `answerback ledger verify`"
-                    .to_owned(),
-            ),
+            Self::Differs(_) => Some(format!(
+                "the anchor remembers another history, and nothing can be recorded: run `{}`",
+                commands.command("ledger verify"),
+            )),
         }
     }
 
@@ -127,7 +131,8 @@ impl LedgerFigures {
         let anchor_path = location.anchor().ok();
         let anchor = Anchored::read(&store, anchor_path.as_deref())?;
         let head = store.head()?;
-        let verify = location.commands().command("ledger verify");
+        let commands = location.commands();
+        let verify = commands.command("ledger verify");
         Ok(Self {
             origin: store.origin()?,
             totals: store.totals()?,
@@ -138,13 +143,14 @@ impl LedgerFigures {
             witnessed: store.witnessed()?,
             trouble: trouble(&store, &head, &verify)?,
             verify,
+            commands,
             head,
         })
     }
 
     /// Returns the first problem with the head or the anchor.
     fn health(&self) -> Option<String> {
-        self.trouble.clone().or_else(|| self.anchor.trouble())
+        self.trouble.clone().or_else(|| self.anchor.trouble(&self.commands))
     }
 
     fn lines(&self) -> Vec<(&'static str, String)> {
