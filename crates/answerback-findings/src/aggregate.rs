@@ -12,7 +12,7 @@ use super::{Severity, ValidationError};
 #[non_exhaustive]
 pub struct Aggregate<'f> {
     /// The reported groups, ordered by severity, then by path.
-    pub groups: Vec<Group<'f>>,
+    pub groups: Vec<FindingGroup<'f>>,
     /// The number of different findings.
     pub total: usize,
     /// The number of findings that are in none of the groups.
@@ -29,7 +29,7 @@ impl Aggregate<'_> {
 /// A finding, or the same finding at many elements of a list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Group<'f> {
+pub struct FindingGroup<'f> {
     /// The finding, or the first one of a repeated finding.
     pub finding: &'f ValidationError,
     /// The place. For a repeated finding, `*` replaces the indices that differ, such as `/items/*/qty`.
@@ -38,7 +38,7 @@ pub struct Group<'f> {
     pub members: Vec<&'f ValidationError>,
 }
 
-impl Group<'_> {
+impl FindingGroup<'_> {
     /// Counts the findings in the group.
     pub fn count(&self) -> usize {
         self.members.len()
@@ -85,7 +85,7 @@ pub fn aggregate(findings: &[ValidationError], limit: usize) -> Aggregate<'_> {
     let total = ordered.len();
     let mut groups = fold(ordered);
     keep_most_important(&mut groups, limit);
-    let shown: usize = groups.iter().map(Group::count).sum();
+    let shown: usize = groups.iter().map(FindingGroup::count).sum();
     Aggregate { groups, total, left_out: total - shown }
 }
 
@@ -133,8 +133,8 @@ impl PartialEq for Starred<'_> {
 
 impl Eq for Starred<'_> {}
 
-fn fold(ordered: Vec<&ValidationError>) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::with_capacity(ordered.len());
+fn fold(ordered: Vec<&ValidationError>) -> Vec<FindingGroup<'_>> {
+    let mut groups: Vec<FindingGroup<'_>> = Vec::with_capacity(ordered.len());
     let mut alike: HashMap<GroupKey<'_>, Vec<usize>> = HashMap::new();
     let has_index =
         |finding: &ValidationError| finding.field_path.as_str().split('/').any(is_index);
@@ -152,7 +152,7 @@ fn fold(ordered: Vec<&ValidationError>) -> Vec<Group<'_>> {
                 .push(groups.len());
         }
         let path = Cow::Borrowed(finding.field_path.as_str());
-        groups.push(Group { finding, path, members: vec![finding] });
+        groups.push(FindingGroup { finding, path, members: vec![finding] });
     }
     let mut folded_away = vec![false; groups.len()];
     for indices in alike.into_values().filter(|indices| indices.len() >= FOLDED_FROM) {
@@ -198,7 +198,7 @@ fn is_index(token: &str) -> bool {
     !token.is_empty() && token.len() <= 10 && token.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn keep_most_important(groups: &mut Vec<Group<'_>>, limit: usize) {
+fn keep_most_important(groups: &mut Vec<FindingGroup<'_>>, limit: usize) {
     if groups.len() <= limit {
         return;
     }

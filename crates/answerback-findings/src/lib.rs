@@ -13,10 +13,10 @@ mod rule;
 pub mod val;
 mod validation_error;
 
-pub use aggregate::{Aggregate, Group, aggregate, importance};
-pub use neutral::{shown_name, shown_text};
+pub use aggregate::{Aggregate, FindingGroup, aggregate, importance};
+pub use neutral::{display_name, display_text};
 pub use paths::{relative_paths, relative_paths_in_json};
 pub use preview::{Preview, TRUNCATED, kind_at, kind_of_place, preview, window};
 pub use profile::Profile;
 pub use rule::Rule;
-pub use validation_error::{Facts, Severity, ValidationError};
+pub use validation_error::{FindingFacts, Severity, ValidationError};

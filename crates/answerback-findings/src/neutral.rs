@@ -63,10 +63,10 @@ const SHOWN_NAME: usize = 128;
 /// limited, and nothing in it can be mistaken for our text. The result is on one line.
 ///
 /// ```
-/// assert_eq!(answerback_findings::shown_name("read_file"), "'read_file'");
-/// assert!(!answerback_findings::shown_name("</tool>\n").contains("</"));
+/// assert_eq!(answerback_findings::display_name("read_file"), "'read_file'");
+/// assert!(!answerback_findings::display_name("</tool>\n").contains("</"));
 /// ```
-pub fn shown_name(name: &str) -> String {
+pub fn display_name(name: &str) -> String {
     let mut shown = String::new();
     push_name(&mut shown, &answerback_redaction::redact(name), SHOWN_NAME);
     shown
@@ -74,7 +74,7 @@ pub fn shown_name(name: &str) -> String {
 
 /// Formats a text from another source for use in a sentence. Secrets are redacted, the length is at most `limit`
 /// characters, and nothing in it can be mistaken for our text. The result is on one line.
-pub fn shown_text(text: &str, limit: usize) -> String {
+pub fn display_text(text: &str, limit: usize) -> String {
     cut(&plain(&answerback_redaction::redact(text)), limit).into_owned()
 }
 

@@ -9,17 +9,17 @@ use serde_json::Value;
 use super::Rule;
 use answerback_redaction::redact_pointer;
 
-/// How much a finding matters.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[expect(clippy::exhaustive_enums, reason = "the retry contract defines exactly these three")]
 pub enum Severity {
-    /// Must be fixed; the document is not valid, the call does not run.
+    /// The document is not valid, or the call does not run, until it is fixed.
     Error,
-    /// Should be fixed; nothing is held up.
+    /// It should be fixed, but does not stop the call.
     Warning,
-    /// Good to know.
+    /// Information only.
     Info,
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One thing that is wrong with a document or a call: what, where, and what was expected.
+/// A problem in a document or a call: its place, its description and the expected value.
 ///
 /// ```
 /// use answerback_findings::{Severity, ValidationError};
@@ -58,34 +58,34 @@ impl fmt::Display for Severity {
 pub struct ValidationError {
     /// The stable code, such as `VAL-001`; `super::codes::find` explains it.
     pub error_code: Cow<'static, str>,
-    /// Where: the place in the document or the arguments. Something missing is reported at its own place.
-    /// A name in it that is a secret is kept for whoever has the document, and marked wherever it is written.
+    /// The place in the document or the arguments. A missing member is reported at its own place. Serializing it
+    /// redacts names that are secrets.
     #[serde(serialize_with = "without_secrets")]
     pub field_path: Pointer,
-    /// What is wrong, in one line.
+    /// The description of the problem, in one line.
     pub message: String,
-    /// How much it matters.
+    /// The severity.
     pub severity: Severity,
-    /// What would be right, in words.
+    /// A description of the values that are allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_value: Option<String>,
-    /// What is there instead: a short, redacted preview.
+    /// A short, redacted preview of the actual value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actual_value: Option<String>,
-    /// For calls: the keyword of the schema that failed, as an evaluation path through `$ref`.
+    /// For calls: the schema keyword that failed, as an evaluation path through `$ref`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema_path: Option<Pointer>,
-    /// What the check of a call knows beyond the words. It is never written out.
+    /// Facts that hints and repairs need. They are never serialized.
     #[serde(skip)]
-    pub facts: Facts,
+    pub facts: FindingFacts,
 }
 
-/// Facts about a finding, shared by hints, repairs and examples so that they all agree.
+/// FindingFacts about a finding, shared by hints, repairs and examples so that they all agree.
 ///
 /// They follow from the schema and the arguments, so comparisons of findings ignore them.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Facts {
+pub struct FindingFacts {
     /// All values that are permitted at the place, if several branches of a union list some.
     pub values: Option<Arc<[Value]>>,
     /// All types that are permitted at the place, if several branches of a union name some.
@@ -96,13 +96,13 @@ pub struct Facts {
     pub is_contradiction: bool,
 }
 
-impl PartialEq for Facts {
+impl PartialEq for FindingFacts {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Facts {}
+impl Eq for FindingFacts {}
 
 impl ValidationError {
     /// Creates a finding at the root, with an empty message.
@@ -115,7 +115,7 @@ impl ValidationError {
             expected_value: None,
             actual_value: None,
             schema_path: None,
-            facts: Facts::default(),
+            facts: FindingFacts::default(),
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use answerback::call::Schema;
 use answerback::contract::tool::ErrorObject;
-use answerback::finding::{secrets, shown_text};
+use answerback::finding::{display_text, secrets};
 use answerback::judge::{CallLine, Judged, judge};
 use answerback::retry::{Escalation, Outcome, Permit};
 use answerback_ledger::{Draft, Part, Token};
@@ -594,7 +594,7 @@ fn warned(judged: &Judged<'_>) -> (Vec<ErrorObject>, Vec<String>) {
         let text = format!(
             "The tool's input schema cannot be used, so the arguments were not checked: {fault}"
         );
-        warnings.push(ErrorObject::new(found::INPUT_UNCHECKED, shown_text(&text, 500)));
+        warnings.push(ErrorObject::new(found::INPUT_UNCHECKED, display_text(&text, 500)));
     }
     let problems = judged.schema().map(Schema::problems).unwrap_or_default();
     if let Some(first) = problems.first() {
@@ -605,7 +605,7 @@ fn warned(judged: &Judged<'_>) -> (Vec<ErrorObject>, Vec<String>) {
         let text = format!(
             "A part of the tool's input schema is not checked as it is written: {first}{more}"
         );
-        warnings.push(ErrorObject::new(found::INPUT_UNCHECKED, shown_text(&text, 500)));
+        warnings.push(ErrorObject::new(found::INPUT_UNCHECKED, display_text(&text, 500)));
     }
     if !judged.findings.is_empty() {
         let (code, text) = if judged.is_valid() && judged.repair.is_some() {

@@ -38,7 +38,7 @@ pub fn remarks(tool: &Value) -> Vec<Remark> {
     let compiled = Schema::compile(schema.clone());
     for problem in compiled.iter().flat_map(Schema::problems) {
         let mend = "correct the keyword; the rest of the schema is checked";
-        let problem = answerback::finding::shown_text(&problem.to_string(), 300);
+        let problem = answerback::finding::display_text(&problem.to_string(), 300);
         say(
             Weight::Problem,
             format!(
@@ -50,7 +50,7 @@ pub fn remarks(tool: &Value) -> Vec<Remark> {
     if let Err(fault) = compiled {
         let mend =
             "mend the schema; until then calls pass unchecked, with the warning INPUT_UNCHECKED";
-        let fault = answerback::finding::shown_text(&fault.to_string(), 300);
+        let fault = answerback::finding::display_text(&fault.to_string(), 300);
         say(Weight::Problem, format!("has an inputSchema that cannot be used: {fault}"), mend);
         return remarks;
     }
@@ -64,7 +64,7 @@ pub fn remarks(tool: &Value) -> Vec<Remark> {
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let is_closed = schema["additionalProperties"] == false;
     for name in required.iter().filter(|name| !properties.contains_key(**name)) {
-        let name = answerback::finding::shown_name(name);
+        let name = answerback::finding::display_name(name);
         let mend = "add it to properties, or take it out of required";
         if is_closed {
             say(
@@ -80,7 +80,7 @@ pub fn remarks(tool: &Value) -> Vec<Remark> {
         && let Err(fault) = Schema::compile(output.clone())
     {
         let mend = "mend the schema; until then results have the warning OUTPUT_UNCHECKED";
-        let fault = answerback::finding::shown_text(&fault.to_string(), 300);
+        let fault = answerback::finding::display_text(&fault.to_string(), 300);
         say(Weight::Problem, format!("has an outputSchema that cannot be used: {fault}"), mend);
     }
     if tool["description"].as_str().is_none_or(|text| text.trim().is_empty()) {
@@ -90,7 +90,7 @@ pub fn remarks(tool: &Value) -> Vec<Remark> {
     let silent: Vec<String> = properties
         .iter()
         .filter(|(_, property)| property["description"].as_str().is_none_or(str::is_empty))
-        .map(|(name, _)| answerback::finding::shown_name(name))
+        .map(|(name, _)| answerback::finding::display_name(name))
         .collect();
     if !silent.is_empty() {
         let mend = "a model fills a field better whose meaning and form it is told";

@@ -2,7 +2,7 @@
 
 use answerback::UuidV7;
 use answerback::case::Decision;
-use answerback::finding::shown_text;
+use answerback::finding::display_text;
 use answerback::json::{self, Limits};
 use answerback::retry::Escalation;
 use answerback_mcp::wire::{Message, Object};
@@ -17,10 +17,10 @@ const SUMMARY: usize = 1500;
 /// the check requires a surface that knows who the person is.
 pub(crate) fn form(escalation: &Escalation) -> Value {
     let summary: Vec<String> =
-        escalation.summary.lines().map(|line| shown_text(line, SUMMARY)).collect();
-    let first = shown_text(&escalation.original_call.arguments, SUMMARY);
+        escalation.summary.lines().map(|line| display_text(line, SUMMARY)).collect();
+    let first = display_text(&escalation.original_call.arguments, SUMMARY);
     let last = escalation.last_call.as_ref().map_or_else(String::new, |call| {
-        format!("\n\nThe last call had the arguments {}", shown_text(&call.arguments, SUMMARY))
+        format!("\n\nThe last call had the arguments {}", display_text(&call.arguments, SUMMARY))
     });
     json!({
         "message": format!("{}\n\nThe first call had the arguments {first}{last}", summary.join("\n")),

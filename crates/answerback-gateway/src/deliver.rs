@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use answerback::UuidV4;
 use answerback::call::check;
 use answerback::contract::tool::{EnvelopeResponse, ErrorObject};
-use answerback::finding::{secrets, shown_text};
+use answerback::finding::{display_text, secrets};
 use answerback::json::canonical;
 use answerback_ledger::{Draft, Id, Part};
 use answerback_mcp::wire::{Message, Object, splice, word};
@@ -463,7 +463,7 @@ impl Gateway {
             let text = result["content"][0]["text"].as_str().unwrap_or_default();
             let text =
                 if text.trim().is_empty() { "The tool failed and did not say why." } else { text };
-            looked.errors.push(ErrorObject::new(found::TOOL_FAILED, shown_text(text, 300)));
+            looked.errors.push(ErrorObject::new(found::TOOL_FAILED, display_text(text, 300)));
             looked.outcome = "tool_error";
             return looked;
         }
@@ -600,7 +600,7 @@ impl Looked {
             Some(Ok(schema)) => schema,
             Some(Err(fault)) => {
                 let text = format!("The tool's output schema cannot be used: {fault}");
-                return self.warn(found::OUTPUT_UNCHECKED, &shown_text(&text, 500));
+                return self.warn(found::OUTPUT_UNCHECKED, &display_text(&text, 500));
             }
         };
         let Some(content) = result.get("structuredContent") else {
@@ -617,7 +617,7 @@ impl Looked {
             Ok(_) => {}
             Err(fault) => {
                 let text = format!("The tool's output schema cannot be used: {fault}");
-                self.warn(found::OUTPUT_UNCHECKED, &shown_text(&text, 500));
+                self.warn(found::OUTPUT_UNCHECKED, &display_text(&text, 500));
             }
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use answerback::finding::shown_text;
+use answerback::finding::display_text;
 use metrics::{Counter, Histogram, counter, histogram};
 
 use crate::{Admission, Toolbox};
@@ -47,7 +47,7 @@ impl ToolMetrics {
             tools: tools
                 .inputs()
                 .names()
-                .map(|tool| (tool.to_owned(), figures(&shown_text(tool, LONGEST_NAME))))
+                .map(|tool| (tool.to_owned(), figures(&display_text(tool, LONGEST_NAME))))
                 .collect(),
             unknown: figures(UNKNOWN),
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use answerback::UuidV4;
 use answerback::contract::governed::Refusal;
 use answerback::contract::tool::{EnvelopeResponse, ErrorObject, McpHost};
-use answerback::finding::{secrets, shown_text};
+use answerback::finding::{display_text, secrets};
 use answerback::provider::{Arguments, Provider};
 use answerback::{ToolResult, ValidationError};
 use answerback_mcp::wire::{Id, Message, Object, code};
@@ -69,7 +69,7 @@ pub(crate) struct GatewayMessage {
 impl GatewayMessage {
     pub(crate) fn new(class: CallClass, code: &str, text: String) -> Self {
         // An envelope holds the text on one line.
-        let error = ErrorObject::new(code, shown_text(&text, 500));
+        let error = ErrorObject::new(code, display_text(&text, 500));
         Self { class, code: code.to_owned(), attempt: None, text, error, is_protocol_error: false }
     }
 
@@ -146,7 +146,7 @@ impl GatewayMessage {
 
     /// Reports that the arguments cannot be read within the limits.
     pub(crate) fn unread_arguments(tool: &str, reason: &str) -> Self {
-        let reason = shown_text(reason, 300);
+        let reason = display_text(reason, 300);
         let text = format!(
             "The call of {} was not run, because its arguments cannot be read: {reason}. Send less, or nest it less.",
             name(tool)
@@ -199,7 +199,7 @@ impl GatewayMessage {
 
     /// Reports that the tool ran and its result is withheld, because the attestation was refused.
     pub(crate) fn refused(tool: &str, refusal: &Refusal) -> Self {
-        let explanation = shown_text(&refusal.explanation, 500);
+        let explanation = display_text(&refusal.explanation, 500);
         let why = format!("is withheld, because it cannot be attested. {explanation}");
         let place = "the manifest and the lock of the gateway";
         Self::ran(tool, refusal.refusal_reason.as_str(), &why, place)
@@ -402,7 +402,7 @@ impl Told {
 
 /// Returns a tool's name as our own texts show it.
 pub(crate) fn name(tool: &str) -> String {
-    answerback::finding::shown_name(tool)
+    answerback::finding::display_name(tool)
 }
 
 /// Returns the error for a request that is not a valid call.

@@ -6,7 +6,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use answerback::finding::shown_text;
+use answerback::finding::display_text;
 use answerback_mcp::link::Remote;
 use answerback_mcp::wire::{Message, splice};
 use data_encoding::HEXLOWER;
@@ -151,7 +151,7 @@ impl CallSpan {
             is_sampled: parent.as_ref().is_none_or(|parent| parent.is_sampled),
             parent: parent.map(|parent| parent.span),
             state,
-            tool: shown_text(&call.name, 128),
+            tool: display_text(&call.name, 128),
             request: call.id.as_json().trim_matches('"').to_owned(),
             upstream: upstream.to_owned(),
             start: nanos(),

@@ -21,35 +21,35 @@ pub enum Operation {
         /// The expected value.
         value: Value,
     },
-    /// Puts `value` at `path`: a new member, or before the element there.
+    /// Adds `value` at `path`: as a new member, or before the element there.
     Add {
         /// The new place.
         path: Pointer,
-        /// What is put there.
+        /// The new value.
         value: Value,
     },
-    /// Takes away what is at `path`.
+    /// Removes the value at `path`.
     Remove {
-        /// The place emptied.
+        /// The place of the value to remove.
         path: Pointer,
     },
-    /// Puts `value` in place of what is at `path`.
+    /// Replaces the value at `path` with `value`.
     Replace {
-        /// The place changed.
+        /// The place of the value to replace.
         path: Pointer,
-        /// What is put there.
+        /// The new value.
         value: Value,
     },
-    /// Takes away what is at `from` and adds it at `path`.
+    /// Moves the value at `from` to `path`.
     Move {
-        /// The place emptied.
+        /// The place of the value to remove.
         from: Pointer,
         /// The new place.
         path: Pointer,
     },
-    /// Adds at `path` what is at `from`.
+    /// Copies the value at `from` to `path`.
     Copy {
-        /// The place read.
+        /// The place of the value to copy.
         from: Pointer,
         /// The new place.
         path: Pointer,

@@ -17,7 +17,10 @@ use crate::read::{Document, read_if_json};
 /// # Errors
 ///
 /// Returns the same errors as [`parse`], together with the text.
-pub fn hear(arguments: Option<Value>, limits: Limits) -> Result<Document, (String, Malformed)> {
+pub fn parse_arguments(
+    arguments: Option<Value>,
+    limits: Limits,
+) -> Result<Document, (String, Malformed)> {
     match arguments {
         None | Some(Value::Null) => Ok(document(empty())),
         Some(Value::String(text)) => parse(&text, limits).map_err(|malformed| (text, malformed)),
@@ -52,7 +55,7 @@ pub fn parse(text: &str, limits: Limits) -> Result<Document, Malformed> {
         Some(Document { value: Value::Null, .. }) => Ok(document(empty())),
         Some(mut read) => {
             if read.findings.iter().any(|found| found.error_code == codes::DUPLICATE_NAME.code) {
-                return Err(Malformed::hear(visible, limits));
+                return Err(Malformed::parse(visible, limits));
             }
             for finding in &mut read.findings {
                 finding.severity = Severity::Warning;
@@ -60,7 +63,7 @@ pub fn parse(text: &str, limits: Limits) -> Result<Document, Malformed> {
             Ok(read)
         }
         None if text.len() > limits.max_bytes => Err(Malformed::unread(visible)),
-        None => Err(Malformed::hear(visible, limits)),
+        None => Err(Malformed::parse(visible, limits)),
     }
 }
 
@@ -278,11 +281,12 @@ mod tests {
         for text in ["", " \n", "\u{feff}", "null", " null ", "{}"] {
             assert_eq!(parse(text, Limits::default()).unwrap().value, json!({}), "{text:?}");
         }
-        let heard = |arguments: Option<Value>| hear(arguments, Limits::default()).unwrap().value;
-        assert_eq!(heard(None), json!({}));
-        assert_eq!(heard(Some(Value::Null)), json!({}));
-        assert_eq!(heard(Some(json!("{\"a\": 1}"))), json!({"a": 1}));
-        assert_eq!(heard(Some(json!({"a": 1}))), json!({"a": 1}));
+        let parsed =
+            |arguments: Option<Value>| parse_arguments(arguments, Limits::default()).unwrap().value;
+        assert_eq!(parsed(None), json!({}));
+        assert_eq!(parsed(Some(Value::Null)), json!({}));
+        assert_eq!(parsed(Some(json!("{\"a\": 1}"))), json!({"a": 1}));
+        assert_eq!(parsed(Some(json!({"a": 1}))), json!({"a": 1}));
     }
 
     #[test]

@@ -57,23 +57,23 @@ impl Excerpt {
         let end = after.char_indices().take(AROUND).take_while(|&(_, c)| c != '\n').last();
         let end = end.map_or(offset, |(at, character)| offset + at + character.len_utf8());
 
-        let mut shown = String::new();
+        let mut excerpt = String::new();
         if !text[..start].is_empty() && !text[..start].ends_with('\n') {
-            shown.push('…');
+            excerpt.push('…');
         }
         let veil = Veil::over(text, start, end);
         let mut show = |from: usize, to: usize| {
             for (at, character) in text[from..to].char_indices() {
-                shown.extend(seen(veil.shown(from + at, character)));
+                excerpt.extend(seen(veil.visible(from + at, character)));
             }
-            shown.chars().count()
+            excerpt.chars().count()
         };
         let caret = show(start, offset);
         show(offset, end);
         if !text[end..].is_empty() && !text[end..].starts_with('\n') {
-            shown.push('…');
+            excerpt.push('…');
         }
-        Self { text: shown, caret }
+        Self { text: excerpt, caret }
     }
 
     /// Formats the excerpt on one line, with `→` before the place.
@@ -120,7 +120,7 @@ impl Veil {
         Self { secrets, all }
     }
 
-    fn shown(&self, at: usize, character: char) -> char {
+    fn visible(&self, at: usize, character: char) -> char {
         let hidden = (self.all && character.is_alphanumeric())
             || self.secrets.iter().any(|secret| secret.range.contains(&at));
         if hidden { HIDDEN } else { character }

@@ -13,7 +13,7 @@ mod quoted;
 mod read;
 mod reader;
 
-pub use arguments::{hear, parse};
+pub use arguments::{parse, parse_arguments};
 pub use excerpt::Excerpt;
 pub use malformed::{Confidence, Malformed, Reading};
 pub use mistake::{Mistake, MistakeKind};

@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use super::excerpt::{Excerpt, ExcerptWindow};
 use super::mistake::{Mistake, MistakeEffect, MistakeKind};
-use super::reader::{self, Heard};
+use super::reader::{self, TolerantDocument};
 
 /// The number of kinds of mistake that a message names.
 const NAMED: usize = 3;
 
-/// How sure a tolerant reading, or a repair, is.
+/// The confidence in a tolerant reading or in a repair.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -60,14 +60,14 @@ struct MalformedInner {
     mistakes: Vec<Mistake>,
     /// The text around the first mistake. The excerpt is created on demand, because its search for secrets is slow
     /// and many callers need only the reading.
-    surroundings: ExcerptWindow,
+    window: ExcerptWindow,
     reading: Option<Reading>,
 }
 
 impl Malformed {
     /// Parses a text that the strict parser rejected.
-    pub(super) fn hear(text: &str, limits: Limits) -> Self {
-        let Heard { value, mut notes } = reader::hear(text, limits);
+    pub(super) fn parse(text: &str, limits: Limits) -> Self {
+        let TolerantDocument { value, mut notes } = reader::read_tolerantly(text, limits);
         if notes.is_empty() {
             // The strict parser rejected something that the tolerant one accepts, such as a no-break space.
             notes.push((MistakeKind::Other, strange(text, limits)));
@@ -102,8 +102,8 @@ impl Malformed {
             let (line, column) = super::read::line_and_column(text, offset);
             Mistake { kind, line, column }
         });
-        let surroundings = ExcerptWindow::of(text, notes.first().map_or(0, |&(_, offset)| offset));
-        Self(Box::new(MalformedInner { mistakes: mistakes.collect(), surroundings, reading }))
+        let window = ExcerptWindow::of(text, notes.first().map_or(0, |&(_, offset)| offset));
+        Self(Box::new(MalformedInner { mistakes: mistakes.collect(), window, reading }))
     }
 
     /// Returns every kind of mistake once, at its first place, the gravest first. There is at least one.
@@ -114,7 +114,7 @@ impl Malformed {
     /// Returns the text around the first of [`Malformed::mistakes`]. It is the model's own text, without text that
     /// has the shape of a secret or is near the name of one.
     pub fn excerpt(&self) -> Excerpt {
-        self.0.surroundings.excerpt()
+        self.0.window.excerpt()
     }
 
     /// Returns the probable reading, if there is one.
@@ -225,7 +225,7 @@ mod tests {
         ];
         let mut told = String::new();
         for text in texts {
-            let finding = Malformed::hear(text, Limits::default()).finding();
+            let finding = Malformed::parse(text, Limits::default()).finding();
             let actual = finding.actual_value.unwrap();
             writeln!(told, "{} {}\n  {actual}", finding.error_code, finding.message).unwrap();
         }

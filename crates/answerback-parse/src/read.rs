@@ -381,13 +381,13 @@ impl StrictReader<'_> {
             self.at = start;
             return Err(ReadErrorKind::NumberOutOfRange);
         };
-        self.note_lost_digits(text, integer, place);
+        self.note_imprecise_number(text, integer, place);
         Ok(Value::Number(number))
     }
 
     /// Reports a finding if the number lost precision. A double holds 17 significant digits, and the parser stores
     /// the nearest one.
-    fn note_lost_digits(&mut self, text: &str, integer: bool, place: &Place<'_>) {
+    fn note_imprecise_number(&mut self, text: &str, integer: bool, place: &Place<'_>) {
         if integer && text != "-0" {
             let finding = ValidationError::of(&codes::INTEGER_TOO_LARGE, place.pointer())
                 .with_message("the integer needs more than 64 bits, and readers will round it")

@@ -12,16 +12,16 @@ use super::quoted::Quote;
 use super::read::FEW_MEMBERS;
 
 /// The result of tolerant parsing: the value, if any, and each kind of mistake with its first offset.
-pub(super) struct Heard {
+pub(super) struct TolerantDocument {
     pub(super) value: Option<Value>,
     pub(super) notes: Vec<(MistakeKind, usize)>,
 }
 
 /// Parses any text as the JSON that it was probably meant to be.
-pub(super) fn hear(text: &str, limits: Limits) -> Heard {
+pub(super) fn read_tolerantly(text: &str, limits: Limits) -> TolerantDocument {
     let mut reader = Reader::new(text, limits);
     let value = reader.document().unwrap_or_default();
-    Heard { value, notes: reader.notes }
+    TolerantDocument { value, notes: reader.notes }
 }
 
 /// The error for a parser that stops because of a limit or an unusable number.

@@ -1,8 +1,8 @@
 //! Looks ahead in a text without searching the same bytes again and again.
 
 /// The budget of steps for a search. It grows with the text, so the cost of any text is linear in its length.
-pub(super) struct Steps {
-    taken: usize,
+pub(super) struct StepBudget {
+    used: usize,
     limit: usize,
 }
 
@@ -11,42 +11,42 @@ const FOR_EACH_BYTE: usize = 256;
 /// The number of additional steps for every text.
 const FOR_EACH_TEXT: usize = 1 << 14;
 
-impl Steps {
+impl StepBudget {
     pub(super) fn for_text(bytes: usize) -> Self {
         let limit = bytes.saturating_mul(FOR_EACH_BYTE).saturating_add(FOR_EACH_TEXT);
-        Self { taken: 0, limit }
+        Self { used: 0, limit }
     }
 
     pub(super) fn take(&mut self, steps: usize) {
-        self.taken = self.taken.saturating_add(steps);
+        self.used = self.used.saturating_add(steps);
     }
 
-    pub(super) fn taken(&self) -> usize {
-        self.taken
+    pub(super) fn used(&self) -> usize {
+        self.used
     }
 
     pub(super) fn are_used_up(&self) -> bool {
-        self.taken > self.limit
+        self.used > self.limit
     }
 }
 
 /// Caches the position of the next byte of a class. A question about any earlier place in the cached range needs no
 /// search.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Next {
+pub(super) struct NextByte {
     /// The start of the range up to `at` that has no byte of the class.
     from: usize,
     at: usize,
     is_known: bool,
 }
 
-impl Next {
+impl NextByte {
     /// Returns the first place at or after `from` with a byte of the class, or the end of the text.
     pub(super) fn after(
         &mut self,
         bytes: &[u8],
         from: usize,
-        steps: &mut Steps,
+        steps: &mut StepBudget,
         is: impl Fn(u8) -> bool,
     ) -> usize {
         if self.is_known && self.from <= from && from <= self.at {

@@ -5,7 +5,7 @@ use super::randomness::is_random;
 
 /// The required text after a prefix, in addition to a minimum length.
 #[derive(Clone, Copy)]
-enum Body {
+enum TokenBody {
     /// Any text if the prefix is at the start of a word or after a separator. Elsewhere it needs a digit or a capital
     /// letter.
     Any,
@@ -27,125 +27,125 @@ enum Body {
 
 /// The prefixes of known keys and tokens, each with the minimum number of characters after it and their kind. If
 /// several match, the first one in this list decides the kind.
-const MAKES: &[(&str, usize, Body, SecretKind)] = &[
-    ("eyJ", 17, Body::WebToken, SecretKind::Token),
-    ("sk-", 16, Body::SkKey, SecretKind::ApiKey),
-    ("sk_live_", 10, Body::Any, SecretKind::ApiKey),
-    ("sk_test_", 10, Body::Any, SecretKind::ApiKey),
-    ("rk_live_", 10, Body::Any, SecretKind::ApiKey),
-    ("rk_test_", 10, Body::Any, SecretKind::ApiKey),
-    ("whsec_", 16, Body::Any, SecretKind::Secret),
-    ("ghp_", 16, Body::Any, SecretKind::Token),
-    ("gho_", 16, Body::Any, SecretKind::Token),
-    ("ghu_", 16, Body::Any, SecretKind::Token),
-    ("ghs_", 16, Body::Any, SecretKind::Token),
-    ("ghr_", 16, Body::Any, SecretKind::Token),
-    ("github_pat_", 16, Body::Any, SecretKind::Token),
-    ("glpat-", 16, Body::Any, SecretKind::Token),
-    ("glptt-", 16, Body::Mixed, SecretKind::Token),
-    ("glrt-", 16, Body::Mixed, SecretKind::Token),
-    ("gldt-", 16, Body::Mixed, SecretKind::Token),
-    ("glcbt-", 16, Body::Mixed, SecretKind::Token),
-    ("glagent-", 16, Body::Mixed, SecretKind::Token),
-    ("glsoat-", 16, Body::Mixed, SecretKind::Token),
-    ("glft-", 16, Body::Mixed, SecretKind::Token),
-    ("glimt-", 16, Body::Mixed, SecretKind::Token),
-    ("GR1348941", 16, Body::Any, SecretKind::Token),
-    ("ATBB", 28, Body::Mixed, SecretKind::Password),
-    ("ATATT", 30, Body::Mixed, SecretKind::Token),
-    ("ATCTT", 30, Body::Mixed, SecretKind::Token),
-    ("xoxa-", 10, Body::Any, SecretKind::Token),
-    ("xoxb-", 10, Body::Any, SecretKind::Token),
-    ("xoxc-", 10, Body::Any, SecretKind::Token),
-    ("xoxd-", 10, Body::Any, SecretKind::Token),
-    ("xoxe-", 10, Body::Any, SecretKind::Token),
-    ("xoxe.", 20, Body::Mixed, SecretKind::Token),
-    ("xoxo-", 10, Body::Any, SecretKind::Token),
-    ("xoxp-", 10, Body::Any, SecretKind::Token),
-    ("xoxr-", 10, Body::Any, SecretKind::Token),
-    ("xoxs-", 10, Body::Any, SecretKind::Token),
-    ("xapp-", 10, Body::Any, SecretKind::Token),
-    ("AKIA", 16, Body::Capitals, SecretKind::ApiKey),
-    ("ASIA", 16, Body::Capitals, SecretKind::ApiKey),
-    ("ABSK", 60, Body::Mixed, SecretKind::ApiKey),
-    ("amzn.mws.", 30, Body::Mixed, SecretKind::Token),
-    ("AIza", 30, Body::Any, SecretKind::ApiKey),
-    ("ya29.", 16, Body::Any, SecretKind::Token),
-    ("1//0", 40, Body::Mixed, SecretKind::Token),
-    ("GOCSPX-", 20, Body::Mixed, SecretKind::Secret),
-    ("npm_", 30, Body::Mixed, SecretKind::Token),
-    ("pypi-", 30, Body::Any, SecretKind::Token),
-    ("rubygems_", 32, Body::Hex, SecretKind::ApiKey),
-    ("cio", 32, Body::Random, SecretKind::Token),
-    ("oy2", 40, Body::Random, SecretKind::ApiKey),
-    ("hf_", 30, Body::Mixed, SecretKind::Token),
-    ("gsk_", 30, Body::Mixed, SecretKind::ApiKey),
-    ("pplx-", 32, Body::Mixed, SecretKind::ApiKey),
-    ("xai-", 40, Body::Mixed, SecretKind::ApiKey),
-    ("r8_", 30, Body::Mixed, SecretKind::Token),
-    ("pcsk_", 30, Body::Mixed, SecretKind::ApiKey),
-    ("tvly-", 20, Body::Mixed, SecretKind::ApiKey),
-    ("lsv2_pt_", 32, Body::Hex, SecretKind::ApiKey),
-    ("lsv2_sk_", 32, Body::Hex, SecretKind::ApiKey),
-    ("SG.", 30, Body::Random, SecretKind::ApiKey),
-    ("key-", 32, Body::Hex, SecretKind::ApiKey),
-    ("xkeysib-", 40, Body::Hex, SecretKind::ApiKey),
-    ("mlsn.", 40, Body::Hex, SecretKind::ApiKey),
-    ("dapi", 32, Body::Hex, SecretKind::Token),
-    ("sbp_", 32, Body::Hex, SecretKind::Token),
-    ("sb_secret_", 16, Body::Any, SecretKind::ApiKey),
-    ("PMAK-", 40, Body::Mixed, SecretKind::ApiKey),
-    ("sntrys_", 20, Body::Mixed, SecretKind::Token),
-    ("sntryu_", 32, Body::Hex, SecretKind::Token),
-    ("dop_v1_", 30, Body::Any, SecretKind::Token),
-    ("doo_v1_", 30, Body::Any, SecretKind::Token),
-    ("dor_v1_", 30, Body::Any, SecretKind::Token),
-    ("shpat_", 30, Body::Any, SecretKind::Token),
-    ("shpca_", 30, Body::Any, SecretKind::Token),
-    ("shppa_", 30, Body::Any, SecretKind::Token),
-    ("shpss_", 30, Body::Any, SecretKind::Secret),
-    ("HRKU-", 30, Body::Mixed, SecretKind::ApiKey),
-    ("figd_", 20, Body::Any, SecretKind::Token),
-    ("ntn_", 30, Body::Mixed, SecretKind::Token),
-    ("secret_", 40, Body::Random, SecretKind::Token),
-    ("lin_api_", 30, Body::Mixed, SecretKind::ApiKey),
-    ("lin_oauth_", 30, Body::Mixed, SecretKind::Token),
-    ("dp.st.", 30, Body::Mixed, SecretKind::Token),
-    ("dp.pt.", 30, Body::Mixed, SecretKind::Token),
-    ("dp.ct.", 30, Body::Mixed, SecretKind::Token),
-    ("dp.sa.", 30, Body::Mixed, SecretKind::Token),
-    ("hvs.", 20, Body::Mixed, SecretKind::Token),
-    ("hvb.", 20, Body::Mixed, SecretKind::Token),
-    ("hvr.", 20, Body::Mixed, SecretKind::Token),
-    (".atlasv1.", 30, Body::Any, SecretKind::Token),
-    ("NRAK-", 20, Body::Capitals, SecretKind::ApiKey),
-    ("glsa_", 30, Body::Mixed, SecretKind::Token),
-    ("glc_", 30, Body::Mixed, SecretKind::Token),
-    ("dckr_pat_", 20, Body::Any, SecretKind::Token),
-    ("dckr_oat_", 20, Body::Any, SecretKind::Token),
-    ("CFPAT-", 30, Body::Mixed, SecretKind::Token),
-    ("sl.", 60, Body::Mixed, SecretKind::Token),
-    ("EAA", 50, Body::Mixed, SecretKind::Token),
-    ("EZAK", 40, Body::Mixed, SecretKind::ApiKey),
-    ("EZTK", 40, Body::Mixed, SecretKind::ApiKey),
-    ("pscale_tkn_", 30, Body::Mixed, SecretKind::Token),
-    ("pscale_pw_", 30, Body::Mixed, SecretKind::Password),
-    ("fo1_", 30, Body::Mixed, SecretKind::Token),
-    ("nfp_", 30, Body::Mixed, SecretKind::Token),
-    ("tfp_", 30, Body::Mixed, SecretKind::Token),
-    ("bkua_", 30, Body::Mixed, SecretKind::Token),
-    ("CCIPAT_", 30, Body::Mixed, SecretKind::Token),
-    ("sqp_", 32, Body::Hex, SecretKind::Token),
-    ("squ_", 32, Body::Hex, SecretKind::Token),
-    ("sqa_", 32, Body::Hex, SecretKind::Token),
-    ("ops_eyJ", 40, Body::Mixed, SecretKind::Token),
-    ("tskey-", 20, Body::Mixed, SecretKind::ApiKey),
-    ("phx_", 30, Body::Mixed, SecretKind::ApiKey),
-    ("nvapi-", 40, Body::Mixed, SecretKind::ApiKey),
-    ("dt0c01.", 30, Body::Mixed, SecretKind::Token),
-    ("v1.0-", 120, Body::Mixed, SecretKind::ApiKey),
-    ("nsec1", 50, Body::Digit, SecretKind::PrivateKey),
-    ("AGE-SECRET-KEY-1", 30, Body::Any, SecretKind::PrivateKey),
+const MAKES: &[(&str, usize, TokenBody, SecretKind)] = &[
+    ("eyJ", 17, TokenBody::WebToken, SecretKind::Token),
+    ("sk-", 16, TokenBody::SkKey, SecretKind::ApiKey),
+    ("sk_live_", 10, TokenBody::Any, SecretKind::ApiKey),
+    ("sk_test_", 10, TokenBody::Any, SecretKind::ApiKey),
+    ("rk_live_", 10, TokenBody::Any, SecretKind::ApiKey),
+    ("rk_test_", 10, TokenBody::Any, SecretKind::ApiKey),
+    ("whsec_", 16, TokenBody::Any, SecretKind::Secret),
+    ("ghp_", 16, TokenBody::Any, SecretKind::Token),
+    ("gho_", 16, TokenBody::Any, SecretKind::Token),
+    ("ghu_", 16, TokenBody::Any, SecretKind::Token),
+    ("ghs_", 16, TokenBody::Any, SecretKind::Token),
+    ("ghr_", 16, TokenBody::Any, SecretKind::Token),
+    ("github_pat_", 16, TokenBody::Any, SecretKind::Token),
+    ("glpat-", 16, TokenBody::Any, SecretKind::Token),
+    ("glptt-", 16, TokenBody::Mixed, SecretKind::Token),
+    ("glrt-", 16, TokenBody::Mixed, SecretKind::Token),
+    ("gldt-", 16, TokenBody::Mixed, SecretKind::Token),
+    ("glcbt-", 16, TokenBody::Mixed, SecretKind::Token),
+    ("glagent-", 16, TokenBody::Mixed, SecretKind::Token),
+    ("glsoat-", 16, TokenBody::Mixed, SecretKind::Token),
+    ("glft-", 16, TokenBody::Mixed, SecretKind::Token),
+    ("glimt-", 16, TokenBody::Mixed, SecretKind::Token),
+    ("GR1348941", 16, TokenBody::Any, SecretKind::Token),
+    ("ATBB", 28, TokenBody::Mixed, SecretKind::Password),
+    ("ATATT", 30, TokenBody::Mixed, SecretKind::Token),
+    ("ATCTT", 30, TokenBody::Mixed, SecretKind::Token),
+    ("xoxa-", 10, TokenBody::Any, SecretKind::Token),
+    ("xoxb-", 10, TokenBody::Any, SecretKind::Token),
+    ("xoxc-", 10, TokenBody::Any, SecretKind::Token),
+    ("xoxd-", 10, TokenBody::Any, SecretKind::Token),
+    ("xoxe-", 10, TokenBody::Any, SecretKind::Token),
+    ("xoxe.", 20, TokenBody::Mixed, SecretKind::Token),
+    ("xoxo-", 10, TokenBody::Any, SecretKind::Token),
+    ("xoxp-", 10, TokenBody::Any, SecretKind::Token),
+    ("xoxr-", 10, TokenBody::Any, SecretKind::Token),
+    ("xoxs-", 10, TokenBody::Any, SecretKind::Token),
+    ("xapp-", 10, TokenBody::Any, SecretKind::Token),
+    ("AKIA", 16, TokenBody::Capitals, SecretKind::ApiKey),
+    ("ASIA", 16, TokenBody::Capitals, SecretKind::ApiKey),
+    ("ABSK", 60, TokenBody::Mixed, SecretKind::ApiKey),
+    ("amzn.mws.", 30, TokenBody::Mixed, SecretKind::Token),
+    ("AIza", 30, TokenBody::Any, SecretKind::ApiKey),
+    ("ya29.", 16, TokenBody::Any, SecretKind::Token),
+    ("1//0", 40, TokenBody::Mixed, SecretKind::Token),
+    ("GOCSPX-", 20, TokenBody::Mixed, SecretKind::Secret),
+    ("npm_", 30, TokenBody::Mixed, SecretKind::Token),
+    ("pypi-", 30, TokenBody::Any, SecretKind::Token),
+    ("rubygems_", 32, TokenBody::Hex, SecretKind::ApiKey),
+    ("cio", 32, TokenBody::Random, SecretKind::Token),
+    ("oy2", 40, TokenBody::Random, SecretKind::ApiKey),
+    ("hf_", 30, TokenBody::Mixed, SecretKind::Token),
+    ("gsk_", 30, TokenBody::Mixed, SecretKind::ApiKey),
+    ("pplx-", 32, TokenBody::Mixed, SecretKind::ApiKey),
+    ("xai-", 40, TokenBody::Mixed, SecretKind::ApiKey),
+    ("r8_", 30, TokenBody::Mixed, SecretKind::Token),
+    ("pcsk_", 30, TokenBody::Mixed, SecretKind::ApiKey),
+    ("tvly-", 20, TokenBody::Mixed, SecretKind::ApiKey),
+    ("lsv2_pt_", 32, TokenBody::Hex, SecretKind::ApiKey),
+    ("lsv2_sk_", 32, TokenBody::Hex, SecretKind::ApiKey),
+    ("SG.", 30, TokenBody::Random, SecretKind::ApiKey),
+    ("key-", 32, TokenBody::Hex, SecretKind::ApiKey),
+    ("xkeysib-", 40, TokenBody::Hex, SecretKind::ApiKey),
+    ("mlsn.", 40, TokenBody::Hex, SecretKind::ApiKey),
+    ("dapi", 32, TokenBody::Hex, SecretKind::Token),
+    ("sbp_", 32, TokenBody::Hex, SecretKind::Token),
+    ("sb_secret_", 16, TokenBody::Any, SecretKind::ApiKey),
+    ("PMAK-", 40, TokenBody::Mixed, SecretKind::ApiKey),
+    ("sntrys_", 20, TokenBody::Mixed, SecretKind::Token),
+    ("sntryu_", 32, TokenBody::Hex, SecretKind::Token),
+    ("dop_v1_", 30, TokenBody::Any, SecretKind::Token),
+    ("doo_v1_", 30, TokenBody::Any, SecretKind::Token),
+    ("dor_v1_", 30, TokenBody::Any, SecretKind::Token),
+    ("shpat_", 30, TokenBody::Any, SecretKind::Token),
+    ("shpca_", 30, TokenBody::Any, SecretKind::Token),
+    ("shppa_", 30, TokenBody::Any, SecretKind::Token),
+    ("shpss_", 30, TokenBody::Any, SecretKind::Secret),
+    ("HRKU-", 30, TokenBody::Mixed, SecretKind::ApiKey),
+    ("figd_", 20, TokenBody::Any, SecretKind::Token),
+    ("ntn_", 30, TokenBody::Mixed, SecretKind::Token),
+    ("secret_", 40, TokenBody::Random, SecretKind::Token),
+    ("lin_api_", 30, TokenBody::Mixed, SecretKind::ApiKey),
+    ("lin_oauth_", 30, TokenBody::Mixed, SecretKind::Token),
+    ("dp.st.", 30, TokenBody::Mixed, SecretKind::Token),
+    ("dp.pt.", 30, TokenBody::Mixed, SecretKind::Token),
+    ("dp.ct.", 30, TokenBody::Mixed, SecretKind::Token),
+    ("dp.sa.", 30, TokenBody::Mixed, SecretKind::Token),
+    ("hvs.", 20, TokenBody::Mixed, SecretKind::Token),
+    ("hvb.", 20, TokenBody::Mixed, SecretKind::Token),
+    ("hvr.", 20, TokenBody::Mixed, SecretKind::Token),
+    (".atlasv1.", 30, TokenBody::Any, SecretKind::Token),
+    ("NRAK-", 20, TokenBody::Capitals, SecretKind::ApiKey),
+    ("glsa_", 30, TokenBody::Mixed, SecretKind::Token),
+    ("glc_", 30, TokenBody::Mixed, SecretKind::Token),
+    ("dckr_pat_", 20, TokenBody::Any, SecretKind::Token),
+    ("dckr_oat_", 20, TokenBody::Any, SecretKind::Token),
+    ("CFPAT-", 30, TokenBody::Mixed, SecretKind::Token),
+    ("sl.", 60, TokenBody::Mixed, SecretKind::Token),
+    ("EAA", 50, TokenBody::Mixed, SecretKind::Token),
+    ("EZAK", 40, TokenBody::Mixed, SecretKind::ApiKey),
+    ("EZTK", 40, TokenBody::Mixed, SecretKind::ApiKey),
+    ("pscale_tkn_", 30, TokenBody::Mixed, SecretKind::Token),
+    ("pscale_pw_", 30, TokenBody::Mixed, SecretKind::Password),
+    ("fo1_", 30, TokenBody::Mixed, SecretKind::Token),
+    ("nfp_", 30, TokenBody::Mixed, SecretKind::Token),
+    ("tfp_", 30, TokenBody::Mixed, SecretKind::Token),
+    ("bkua_", 30, TokenBody::Mixed, SecretKind::Token),
+    ("CCIPAT_", 30, TokenBody::Mixed, SecretKind::Token),
+    ("sqp_", 32, TokenBody::Hex, SecretKind::Token),
+    ("squ_", 32, TokenBody::Hex, SecretKind::Token),
+    ("sqa_", 32, TokenBody::Hex, SecretKind::Token),
+    ("ops_eyJ", 40, TokenBody::Mixed, SecretKind::Token),
+    ("tskey-", 20, TokenBody::Mixed, SecretKind::ApiKey),
+    ("phx_", 30, TokenBody::Mixed, SecretKind::ApiKey),
+    ("nvapi-", 40, TokenBody::Mixed, SecretKind::ApiKey),
+    ("dt0c01.", 30, TokenBody::Mixed, SecretKind::Token),
+    ("v1.0-", 120, TokenBody::Mixed, SecretKind::ApiKey),
+    ("nsec1", 50, TokenBody::Digit, SecretKind::PrivateKey),
+    ("AGE-SECRET-KEY-1", 30, TokenBody::Any, SecretKind::PrivateKey),
 ];
 
 /// The maximum number of prefixes in one word after which the randomness is computed.
@@ -200,12 +200,12 @@ pub(super) fn kind_of_make(word: &str) -> Option<SecretKind> {
 
 /// Returns the kind of the key whose beginning this word may be, if the rest was truncated.
 pub(super) fn kind_of_beginning(word: &str) -> Option<SecretKind> {
-    let begins = |(prefix, _, body, _): &&(&str, usize, Body, SecretKind)| {
+    let begins = |(prefix, _, body, _): &&(&str, usize, TokenBody, SecretKind)| {
         word.strip_prefix(prefix).is_some_and(|rest| match body {
-            Body::Hex => !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_hexdigit()),
+            TokenBody::Hex => !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_hexdigit()),
             // Ordinary words can begin with so few letters, too.
             _ if prefix.bytes().all(|byte| byte.is_ascii_alphanumeric()) && prefix.len() < 4 => {
-                matches!(body, Body::WebToken) && !rest.is_empty()
+                matches!(body, TokenBody::WebToken) && !rest.is_empty()
             }
             _ => !rest.is_empty(),
         })
@@ -222,15 +222,15 @@ struct Rest<'w> {
 }
 
 impl Rest<'_> {
-    fn needs_weighing(&self, body: Body) -> bool {
+    fn needs_weighing(&self, body: TokenBody) -> bool {
         match body {
-            Body::SkKey => !(self.has_digit && self.has_capital),
-            Body::Random => self.at_edge,
+            TokenBody::SkKey => !(self.has_digit && self.has_capital),
+            TokenBody::Random => self.at_edge,
             _ => false,
         }
     }
 
-    fn is_weighed(&self, body: Body) -> bool {
+    fn is_weighed(&self, body: TokenBody) -> bool {
         /// The maximum length of the text that is searched for a long part.
         const LONGEST: usize = 256;
         let long_part = |part: &str| {
@@ -240,7 +240,7 @@ impl Rest<'_> {
         let text = &self.text[..self.text.len().min(LONGEST)];
         match body {
             // A word may end in the letters of the prefix: `risk-assessment-2024`.
-            Body::SkKey => {
+            TokenBody::SkKey => {
                 (self.has_digit || self.has_capital)
                     && (self.at_edge && text.split('-').any(long_part) || is_random(self.text))
             }
@@ -248,22 +248,22 @@ impl Rest<'_> {
         }
     }
 
-    fn fits(&self, body: Body, follow: usize) -> bool {
+    fn fits(&self, body: TokenBody, follow: usize) -> bool {
         let is_mixed = self.has_digit || self.has_capital;
         let begins_with = |is: fn(&u8) -> bool| {
             self.text.as_bytes()[..follow.min(self.text.len())].iter().all(is)
         };
         match body {
-            Body::Any => self.at_edge || is_mixed,
-            Body::Digit => self.at_edge && self.has_digit,
-            Body::Mixed => self.at_edge && is_mixed,
-            Body::Hex => self.at_edge && begins_with(u8::is_ascii_hexdigit),
-            Body::Capitals => {
+            TokenBody::Any => self.at_edge || is_mixed,
+            TokenBody::Digit => self.at_edge && self.has_digit,
+            TokenBody::Mixed => self.at_edge && is_mixed,
+            TokenBody::Hex => self.at_edge && begins_with(u8::is_ascii_hexdigit),
+            TokenBody::Capitals => {
                 begins_with(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
             }
-            Body::WebToken => self.text.len() >= 40 || self.text.contains('.'),
-            Body::SkKey => true,
-            Body::Random => false,
+            TokenBody::WebToken => self.text.len() >= 40 || self.text.contains('.'),
+            TokenBody::SkKey => true,
+            TokenBody::Random => false,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Searches a text for secrets, in one pass over its words. Each word is checked together with the text near it.
 //!
-//! Every look back is limited by a constant. Every look ahead is limited, cached in a [`Next`], or followed by a jump
+//! Every look back is limited by a constant. Every look ahead is limited, cached in a [`NextByte`], or followed by a jump
 //! behind the searched text. All of them count their steps. If a text still uses up its budget, the rest of it is
 //! redacted.
 
@@ -11,7 +11,7 @@ mod tables;
 mod urls;
 
 use super::invisible::Visible;
-use super::lookahead::{Next, Steps};
+use super::lookahead::{NextByte, StepBudget};
 use super::makes::{kind_of_beginning, kind_of_make};
 use super::name::{ends_like_a_label, is_public_name, is_public_parameter};
 use super::public::{SHORTEST_UNLABELED, is_file, is_public};
@@ -84,17 +84,17 @@ fn beginning(word: &str) -> Option<(usize, SecretKind)> {
 }
 
 fn search(text: &str, is_public: bool) -> (Vec<Secret>, usize) {
-    let mut scanner = Scanner::new(text, is_public);
+    let mut scanner = SecretScanner::new(text, is_public);
     scanner.run();
-    let Scanner { mut found, ahead, steps, .. } = scanner;
+    let SecretScanner { mut found, ahead, steps, .. } = scanner;
     if !ahead.is_empty() {
         found.extend(ahead);
         found.sort_by_key(|secret| secret.range.start);
         found.dedup_by(|next, secret| next.range.start < secret.range.end);
     }
     #[cfg(any(test, feature = "testing"))]
-    crate::testing::note_steps(steps.taken());
-    (found, steps.taken())
+    crate::testing::note_steps(steps.used());
+    (found, steps.used())
 }
 
 /// The number of bytes before a word that are searched for related text.
@@ -114,7 +114,7 @@ const SHORTEST: usize = 14;
 const DIGESTS: [&str; 10] =
     ["sha1", "sha256", "sha384", "sha512", "md5", "sha-1", "sha-256", "sha-384", "sha-512", "h1"];
 
-struct Scanner<'t> {
+struct SecretScanner<'t> {
     text: &'t str,
     bytes: &'t [u8],
     at: usize,
@@ -123,24 +123,24 @@ struct Scanner<'t> {
     found: Vec<Secret>,
     /// The secrets found further ahead, as in the columns of a table.
     ahead: Vec<Secret>,
-    steps: Steps,
+    steps: StepBudget,
     /// The end of the text in which random words are public: a part of a URL's path, of an ARN, of a file.
     public_until: usize,
     /// The end of the text whose tables were searched already.
     table_until: usize,
     first_brace: Option<usize>,
-    next_gap: Next,
-    next_query: Next,
-    next_line: Next,
-    next_value_end: Next,
-    next_member_end: Next,
-    next_header_end: Next,
-    next_tag: Next,
-    next_footer: Next,
+    next_gap: NextByte,
+    next_query: NextByte,
+    next_line: NextByte,
+    next_value_end: NextByte,
+    next_member_end: NextByte,
+    next_header_end: NextByte,
+    next_tag: NextByte,
+    next_footer: NextByte,
     last_at_sign: Option<(usize, Option<usize>)>,
 }
 
-impl<'t> Scanner<'t> {
+impl<'t> SecretScanner<'t> {
     fn new(text: &'t str, is_public: bool) -> Self {
         Self {
             text,
@@ -149,18 +149,18 @@ impl<'t> Scanner<'t> {
             is_public,
             found: Vec::new(),
             ahead: Vec::new(),
-            steps: Steps::for_text(text.len()),
+            steps: StepBudget::for_text(text.len()),
             public_until: 0,
             table_until: 0,
             first_brace: None,
-            next_gap: Next::default(),
-            next_query: Next::default(),
-            next_line: Next::default(),
-            next_value_end: Next::default(),
-            next_member_end: Next::default(),
-            next_header_end: Next::default(),
-            next_tag: Next::default(),
-            next_footer: Next::default(),
+            next_gap: NextByte::default(),
+            next_query: NextByte::default(),
+            next_line: NextByte::default(),
+            next_value_end: NextByte::default(),
+            next_member_end: NextByte::default(),
+            next_header_end: NextByte::default(),
+            next_tag: NextByte::default(),
+            next_footer: NextByte::default(),
             last_at_sign: None,
         }
     }
@@ -553,7 +553,7 @@ mod tests {
         ) {
             let text = words.join(&between);
             for start in 0..text.len() {
-                let mut scanner = Scanner::new(&text, false);
+                let mut scanner = SecretScanner::new(&text, false);
                 scanner.at = start;
                 let end = scanner.end_of_word(start);
                 if starts_something(scanner.bytes[start]) && scanner.is_plain(start, end) {
@@ -590,8 +590,8 @@ mod tests {
     #[test]
     fn what_is_beyond_the_budget_is_hidden() {
         let text = "words and a tail of the text";
-        let mut scanner = Scanner::new(text, false);
-        scanner.steps = Steps::for_text(0);
+        let mut scanner = SecretScanner::new(text, false);
+        scanner.steps = StepBudget::for_text(0);
         scanner.steps.take(usize::MAX);
         scanner.run();
         let found = [Secret { range: 5..text.len(), kind: SecretKind::Unsearched }];

@@ -26,10 +26,11 @@ pub fn text_holds_secret(document: &str) -> serde_json::Result<bool> {
 }
 
 fn has_one<'de, D: Deserializer<'de>>(document: D) -> Result<bool, D::Error> {
-    let mut has_found = false;
-    match (SecretWalk { has_found: &mut has_found, place: Place::default() }).deserialize(document)
+    let mut has_secret = false;
+    match (SecretWalk { has_secret: &mut has_secret, place: MemberPlace::default() })
+        .deserialize(document)
     {
-        Err(_) if has_found => Ok(true),
+        Err(_) if has_secret => Ok(true),
         walked => walked.map(|()| false),
     }
 }
@@ -51,13 +52,13 @@ fn is_member_changed(siblings: Siblings, name: &str, text: &str) -> bool {
 
 /// The walk through one value. It reports a secret as an error, which ends the walk.
 struct SecretWalk<'f, 'n> {
-    has_found: &'f mut bool,
-    place: Place<'f, 'n>,
+    has_secret: &'f mut bool,
+    place: MemberPlace<'f, 'n>,
 }
 
 /// The place of a value.
 #[derive(Default)]
-struct Place<'f, 'n> {
+struct MemberPlace<'f, 'n> {
     /// The name of the member that holds the value, directly or in a list.
     name: Option<&'n str>,
     elements: Option<&'f mut ElementsSeen>,
@@ -74,7 +75,7 @@ struct ElementsSeen {
 impl SecretWalk<'_, '_> {
     fn look_at<E: de::Error>(&mut self, is_secret: bool) -> Result<(), E> {
         if is_secret {
-            *self.has_found = true;
+            *self.has_secret = true;
             return Err(E::custom("a secret"));
         }
         Ok(())
@@ -86,8 +87,9 @@ impl SecretWalk<'_, '_> {
         let mut seen = ElementsSeen { elements: Elements::new(), is_pair: false };
         let mut count = 0;
         loop {
-            let place = Place { name: self.place.name, elements: Some(&mut seen), siblings: None };
-            let walk = SecretWalk { has_found: self.has_found, place };
+            let place =
+                MemberPlace { name: self.place.name, elements: Some(&mut seen), siblings: None };
+            let walk = SecretWalk { has_secret: self.has_secret, place };
             if items.next_element_seed(walk)?.is_none() {
                 break;
             }
@@ -102,11 +104,11 @@ impl SecretWalk<'_, '_> {
     fn walk_members<'de, A: MapAccess<'de>>(mut self, mut members: A) -> Result<usize, A::Error> {
         self.pass();
         let mut siblings = Siblings::default();
-        let mut waiting: Vec<(Cow<'de, str>, Member)> = Vec::new();
+        let mut waiting: Vec<(Cow<'de, str>, SearchedMember)> = Vec::new();
         let mut count = 0;
         while let Some(name) = members.next_key_seed(ScannedName(SecretWalk {
-            has_found: self.has_found,
-            place: Place::default(),
+            has_secret: self.has_secret,
+            place: MemberPlace::default(),
         }))? {
             count += 1;
             if let Some(kind) = kind_of_name(&name) {
@@ -114,24 +116,27 @@ impl SecretWalk<'_, '_> {
                 siblings.add(&name, member.as_str());
                 self.look_at(holds_secret_as(kind, &member))?;
             } else if depends_on_siblings(&name) {
-                let place = Place { name: Some(&name), elements: None, siblings: None };
-                let seed = MemberSeed(SecretWalk { has_found: self.has_found, place });
+                let place = MemberPlace { name: Some(&name), elements: None, siblings: None };
+                let seed = MemberSeed(SecretWalk { has_secret: self.has_secret, place });
                 let member = members.next_value_seed(seed)?;
                 siblings.add(&name, member.as_str());
                 waiting.push((name, member));
             } else {
-                let place =
-                    Place { name: Some(&name), elements: None, siblings: Some(&mut siblings) };
-                members.next_value_seed(SecretWalk { has_found: self.has_found, place })?;
+                let place = MemberPlace {
+                    name: Some(&name),
+                    elements: None,
+                    siblings: Some(&mut siblings),
+                };
+                members.next_value_seed(SecretWalk { has_secret: self.has_secret, place })?;
             }
         }
         let siblings = siblings.among(count);
         for (name, member) in waiting {
             let is_secret = match &member {
-                Member::Container { is_empty } => {
+                SearchedMember::Container { is_empty } => {
                     !is_empty && siblings.kind_of_name(&name).is_some()
                 }
-                Member::Scalar(member) => match (siblings.kind_of(&name, member), member) {
+                SearchedMember::Scalar(member) => match (siblings.kind_of(&name, member), member) {
                     (Some(kind), _) => holds_secret_as(kind, member),
                     (None, Value::String(text)) => is_member_changed(siblings, &name, text),
                     (None, _) => false,
@@ -222,7 +227,7 @@ impl<'de> Visitor<'de> for SecretWalk<'_, '_> {
 }
 
 /// A member whose meaning depends on the other members of its object.
-enum Member {
+enum SearchedMember {
     Scalar(Value),
     /// An array or object in which no secret was found.
     Container {
@@ -230,7 +235,7 @@ enum Member {
     },
 }
 
-impl Member {
+impl SearchedMember {
     fn as_str(&self) -> Option<&str> {
         match self {
             Self::Scalar(value) => value.as_str(),
@@ -239,56 +244,59 @@ impl Member {
     }
 }
 
-/// Reads a [`Member`]: scalars are stored until the other members are known, and the rest is walked through.
+/// Reads a [`SearchedMember`]: scalars are stored until the other members are known, and the rest is walked through.
 struct MemberSeed<'f, 'n>(SecretWalk<'f, 'n>);
 
 impl<'de> DeserializeSeed<'de> for MemberSeed<'_, '_> {
-    type Value = Member;
+    type Value = SearchedMember;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Member, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> Result<SearchedMember, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
 impl<'de> Visitor<'de> for MemberSeed<'_, '_> {
-    type Value = Member;
+    type Value = SearchedMember;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a JSON value")
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Member, E> {
-        Ok(Member::Scalar(Value::from(text)))
+    fn visit_str<E>(self, text: &str) -> Result<SearchedMember, E> {
+        Ok(SearchedMember::Scalar(Value::from(text)))
     }
 
-    fn visit_unit<E>(self) -> Result<Member, E> {
-        Ok(Member::Scalar(Value::Null))
+    fn visit_unit<E>(self) -> Result<SearchedMember, E> {
+        Ok(SearchedMember::Scalar(Value::Null))
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Member, E> {
-        Ok(Member::Scalar(Value::from(value)))
+    fn visit_bool<E>(self, value: bool) -> Result<SearchedMember, E> {
+        Ok(SearchedMember::Scalar(Value::from(value)))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Member, E> {
-        Ok(Member::Scalar(Value::from(value)))
+    fn visit_i64<E>(self, value: i64) -> Result<SearchedMember, E> {
+        Ok(SearchedMember::Scalar(Value::from(value)))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Member, E> {
-        Ok(Member::Scalar(Value::from(value)))
+    fn visit_u64<E>(self, value: u64) -> Result<SearchedMember, E> {
+        Ok(SearchedMember::Scalar(Value::from(value)))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Member, E> {
-        Ok(Member::Scalar(Value::from(value)))
+    fn visit_f64<E>(self, value: f64) -> Result<SearchedMember, E> {
+        Ok(SearchedMember::Scalar(Value::from(value)))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Member, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<SearchedMember, A::Error> {
         let count = self.0.walk_elements(items)?;
-        Ok(Member::Container { is_empty: count == 0 })
+        Ok(SearchedMember::Container { is_empty: count == 0 })
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Member, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<SearchedMember, A::Error> {
         let count = self.0.walk_members(members)?;
-        Ok(Member::Container { is_empty: count == 0 })
+        Ok(SearchedMember::Container { is_empty: count == 0 })
     }
 }
 

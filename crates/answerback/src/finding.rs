@@ -2,8 +2,8 @@
 
 #[doc(inline)]
 pub use answerback_findings::{
-    Aggregate, Group, Preview, Rule, Severity, ValidationError, aggregate, preview, relative_paths,
-    shown_name, shown_text, val,
+    Aggregate, FindingGroup, Preview, Rule, Severity, ValidationError, aggregate, display_name,
+    display_text, preview, relative_paths, val,
 };
 #[doc(inline)]
 pub use answerback_redaction::{self as secrets, acts, is_blank};

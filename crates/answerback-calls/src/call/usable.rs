@@ -8,7 +8,7 @@
 //! the `unevaluated…` keywords, accepting more would reject valid calls. So those keywords are dropped or loosened,
 //! too.
 
-use answerback_findings::shown_text;
+use answerback_findings::display_text;
 use answerback_json::{Pointer, push_token};
 use serde_json::{Map, Value};
 
@@ -26,7 +26,7 @@ pub struct SchemaProblem {
 
 impl std::fmt::Display for SchemaProblem {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "{} {}", shown_text(self.place.as_str(), 200), self.what)
+        write!(formatter, "{} {}", display_text(self.place.as_str(), 200), self.what)
     }
 }
 

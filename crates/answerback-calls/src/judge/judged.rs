@@ -3,7 +3,7 @@ use std::sync::OnceLock;
 
 use answerback_findings::{Severity, ValidationError};
 use answerback_json::{Limits, Pointer, Timestamp};
-use answerback_parse::{Confidence, Malformed, hear};
+use answerback_parse::{Confidence, Malformed, parse_arguments};
 use serde_json::Value;
 
 use super::{CallLine, Catalogue};
@@ -107,7 +107,7 @@ pub fn judge<'c>(
         shown: None,
     };
     let mut malformed = None;
-    match hear(line.arguments, limits) {
+    match parse_arguments(line.arguments, limits) {
         Ok(document) => {
             judged.arguments = Heard::Value(document.value);
             judged.findings.extend(document.findings);

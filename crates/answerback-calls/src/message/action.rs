@@ -1,7 +1,7 @@
 use std::fmt::Write;
 
 use answerback_findings::neutral::push_name;
-use answerback_findings::{Aggregate, Group, ValidationError, window};
+use answerback_findings::{Aggregate, FindingGroup, ValidationError, window};
 use answerback_json::Pointer;
 use answerback_redaction::redact_pointer;
 
@@ -106,7 +106,7 @@ fn clauses(failure: &Failure<'_>, aggregate: &Aggregate<'_>) -> Vec<String> {
     }
     // What is sent under another name is there already, unless two fields could be meant by it.
     let is_renamed =
-        |group: &&Group<'_>| renamed.iter().filter(|path| **path == group.path).count() == 1;
+        |group: &&FindingGroup<'_>| renamed.iter().filter(|path| **path == group.path).count() == 1;
     let sent: Vec<String> = aggregate.groups.iter().filter(is_renamed).map(name).collect();
     parts.retain(|(kind, detail)| *kind != CorrectionKind::Provide || !sent.contains(detail));
     parts.sort_by_key(|(kind, _)| *kind);
@@ -140,7 +140,11 @@ fn rename_target(failure: &Failure<'_>, finding: &ValidationError) -> Option<Str
 
 /// What kind of correction a finding calls for, and of what. `renamed` are all places that get the value of
 /// an unknown field.
-fn part(failure: &Failure<'_>, group: &Group<'_>, renamed: &[String]) -> (CorrectionKind, String) {
+fn part(
+    failure: &Failure<'_>,
+    group: &FindingGroup<'_>,
+    renamed: &[String],
+) -> (CorrectionKind, String) {
     let finding = group.finding;
     let mut field = name(group);
     let is_omittable = |other: &&ValidationError| {
@@ -354,7 +358,7 @@ fn is_secret(failure: &Failure<'_>, finding: &ValidationError) -> bool {
 }
 
 /// A field as a sentence names it: by its name at the top, by its whole path below.
-fn name(group: &Group<'_>) -> String {
+fn name(group: &FindingGroup<'_>) -> String {
     let mut shown = String::new();
     if group.path.is_empty() {
         return String::from("the arguments");

@@ -3,7 +3,7 @@ use std::fmt::Write;
 
 use answerback_findings::neutral::{Quoting, cut, plain, push_unit};
 use answerback_findings::{
-    Group, Preview, Severity, TRUNCATED, ValidationError, kind_of_place, relative_paths,
+    FindingGroup, Preview, Severity, TRUNCATED, ValidationError, kind_of_place, relative_paths,
     relative_paths_in_json, val, window,
 };
 use answerback_redaction::{SecretKind, redact, redact_pointer};
@@ -15,7 +15,7 @@ use super::{ErrorFormatter, Failure, Formatting};
 
 /// A finding as it will be shown: every part harmless and without secrets, none cut yet.
 pub(super) struct Entry<'g> {
-    pub(super) group: &'g Group<'g>,
+    pub(super) group: &'g FindingGroup<'g>,
     /// The place, quoted if it holds anything but ordinary characters.
     pub(super) place: Cow<'g, str>,
     pub(super) text: Cow<'g, str>,
@@ -31,7 +31,7 @@ const PLACE: usize = 128;
 
 impl<'g> Entry<'g> {
     pub(super) fn of<F: ErrorFormatter + ?Sized>(
-        group: &'g Group<'g>,
+        group: &'g FindingGroup<'g>,
         failure: &Failure<'g>,
         formatting: &Formatting,
         formatter: &F,

@@ -5,7 +5,7 @@ use anstyle::{AnsiColor, Style};
 use answerback::contract::atdf::descriptor::mcp_to_descriptor;
 use answerback::contract::{Contract, Profile, recognise};
 use answerback::finding::secrets::redact_pointer;
-use answerback::finding::{Severity, ValidationError, shown_name};
+use answerback::finding::{Severity, ValidationError, display_name};
 use answerback::json::{Limits, Pointer, Position, locate, read};
 use answerback_record::system::now;
 use serde::Serialize;
@@ -263,7 +263,7 @@ impl<W: Write> DocumentChecker<W> {
         const REASON: &str = "an MCP tool, converted to a descriptor";
         let text = String::from_utf8_lossy(bytes);
         for (place, tool) in tool_places(list) {
-            let shown = tool["name"].as_str().map_or_else(|| place.to_string(), shown_name);
+            let shown = tool["name"].as_str().map_or_else(|| place.to_string(), display_name);
             let whole = line.map_or_else(|| name.to_owned(), |line| format!("{name}:{line}"));
             let whole = format!("{whole}, tool {shown}");
             let descriptor = match mcp_to_descriptor(tool) {

@@ -386,7 +386,7 @@ async fn look_at_server(backend: &Backend, findings: &mut DoctorFindings) {
     let tools = counted(inspected.tools.len(), "tool");
     findings.good(&about, format!("{name} {version}, revision {revision}, {tools}"));
     for tool in &inspected.tools {
-        let name = answerback::finding::shown_name(tool["name"].as_str().unwrap_or("(nameless)"));
+        let name = answerback::finding::display_name(tool["name"].as_str().unwrap_or("(nameless)"));
         for remark in remarks(tool) {
             let standing = match remark.weight {
                 Weight::Problem => CheckStatus::Problem,

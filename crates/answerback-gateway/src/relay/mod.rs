@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use answerback::finding::shown_name;
+use answerback::finding::display_name;
 use answerback_ledger::leaf::Subject;
 use answerback_mcp::link::{
     Answering, Direct, Flow, Incoming, WAITING, broken, broken_because, unsent, was_unsent,
@@ -821,7 +821,7 @@ async fn first_of(
 /// value than the one that we checked. Messages of servers are forwarded as they are.
 pub(crate) fn repeated_name(message: &Message) -> String {
     let object = Object::read_repeating(message.text()).ok();
-    let name = object.as_ref().and_then(Object::repeated).map(shown_name);
+    let name = object.as_ref().and_then(Object::repeated).map(display_name);
     let name = name.unwrap_or_else(|| "a name".to_owned());
     format!(
         "{name} stands twice among the members of the message, and readers may take either value: send the message \

@@ -176,7 +176,7 @@ impl Relay {
                 for (tool, digest) in tools.definitions() {
                     if pins.has_changed(tool, digest) {
                         tracing::warn!(
-                            upstream = %self.server.name, tool_name = %answerback::finding::shown_name(tool),
+                            upstream = %self.server.name, tool_name = %answerback::finding::display_name(tool),
                             pins = %pins.file().display(), "a tool's definition is not the one that was first seen"
                         );
                     }

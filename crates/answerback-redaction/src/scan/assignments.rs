@@ -5,7 +5,7 @@ use super::super::name::{Hint, ends_a_phrase, hint_of_name};
 use super::super::value::{
     is_code, is_key_like, is_stand_in, is_variable, reads_like_a_password, reads_like_a_secret,
 };
-use super::{LONGEST_VALUE, Scanner, count_of, end_of_quoted, is_blank};
+use super::{LONGEST_VALUE, SecretScanner, count_of, end_of_quoted, is_blank};
 
 /// A name with the start of its value and the form of the assignment.
 #[expect(
@@ -26,7 +26,7 @@ pub(super) struct Assignment {
     pub(super) is_tight: bool,
 }
 
-impl<'t> Scanner<'t> {
+impl<'t> SecretScanner<'t> {
     /// Marks the value in `password=…`, `"api_key": "…"`, `--token …` and similar forms.
     pub(super) fn assignment(&mut self, start: usize, end: usize) -> bool {
         let word = &self.text[start..end];

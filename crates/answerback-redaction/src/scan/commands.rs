@@ -2,9 +2,9 @@
 
 use super::super::SecretKind;
 use super::super::value::{is_stand_in, reads_like_a_password};
-use super::{AHEAD, LONGEST_LINE, Scanner, count_of, is_blank};
+use super::{AHEAD, LONGEST_LINE, SecretScanner, count_of, is_blank};
 
-impl Scanner<'_> {
+impl SecretScanner<'_> {
     /// Marks the password after a short option: `-u user:password`, `-pPASSWORD`, and `-p PASSWORD` of programs that
     /// accept it.
     pub(super) fn option(&mut self, start: usize, end: usize) -> bool {

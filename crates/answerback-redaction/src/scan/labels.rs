@@ -5,9 +5,9 @@ use super::super::SecretKind;
 use super::super::name::Hint;
 use super::super::value::{is_stand_in, reads_like_a_password, reads_like_a_secret};
 use super::assignments::Assignment;
-use super::{AHEAD, LONGEST_LINE, Scanner, count_of, end_of_quoted, is_blank};
+use super::{AHEAD, LONGEST_LINE, SecretScanner, count_of, end_of_quoted, is_blank};
 
-impl Scanner<'_> {
+impl SecretScanner<'_> {
     /// Marks the secret after a label without an assignment: in a sentence, in a pair, in a table, in SQL.
     pub(super) fn label(&mut self, start: usize, end: usize) {
         let Hint::Secret(kind) = self.hint_before(start, end) else { return };
@@ -18,10 +18,10 @@ impl Scanner<'_> {
             Some(b' ' | b'\t' | b'\n' | b'\r') => {
                 let _ = self.login_file(start, end, kind)
                     || self.sentence(start, end, kind)
-                    || self.named_pair(start, end, kind);
+                    || self.labeled_pair(start, end, kind);
             }
             Some(b'"' | b'\'' | b'\\' | b'<' | b']') => {
-                let _ = self.tuple(start, end, kind) || self.named_pair(start, end, kind);
+                let _ = self.tuple(start, end, kind) || self.labeled_pair(start, end, kind);
             }
             _ => {}
         }
@@ -158,7 +158,7 @@ impl Scanner<'_> {
 
     /// Marks the value near a quoted name: `"name": "DB_PASSWORD", "value": "…"`, and similar forms in YAML, XML and
     /// HCL.
-    pub(super) fn named_pair(&mut self, start: usize, end: usize, kind: SecretKind) -> bool {
+    pub(super) fn labeled_pair(&mut self, start: usize, end: usize, kind: SecretKind) -> bool {
         const LABELS: [&str; 12] = [
             "name",
             "key",

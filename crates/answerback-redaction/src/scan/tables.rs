@@ -3,9 +3,9 @@
 use super::super::name::{Hint, hint_of_name};
 use super::super::value::{is_code, is_stand_in};
 use super::super::{Secret, SecretKind};
-use super::{AHEAD, LONGEST_LINE, Scanner, count_of, end_of_quoted};
+use super::{AHEAD, LONGEST_LINE, SecretScanner, count_of, end_of_quoted};
 
-impl Scanner<'_> {
+impl SecretScanner<'_> {
     /// Marks the last field of a line of `.pgpass`: `host:port:database:user:password`. The word `start..end` is the
     /// fourth field.
     pub(super) fn password_file(&mut self, start: usize, end: usize) {

@@ -2,9 +2,9 @@
 
 use super::super::SecretKind;
 use super::super::value::reads_like_a_secret;
-use super::{AHEAD, LONGEST_HOOK, LONGEST_LINE, Scanner, count_of, is_gap};
+use super::{AHEAD, LONGEST_HOOK, LONGEST_LINE, SecretScanner, count_of, is_gap};
 
-impl Scanner<'_> {
+impl SecretScanner<'_> {
     /// Marks the password in `scheme://user:password@host`, a user that is a token, and the secrets in the path of a
     /// webhook.
     pub(super) fn url(&mut self, start: usize, end: usize) -> bool {

@@ -12,7 +12,7 @@ use answerback::call::{Options, Schema, check, parse};
 use answerback::config::ValidationConfig;
 use answerback::contract::recognise;
 use answerback::finding::secrets::{redact, redact_member, redact_value};
-use answerback::finding::{aggregate, preview, relative_paths, shown_name, shown_text};
+use answerback::finding::{aggregate, display_name, display_text, preview, relative_paths};
 use answerback::json::{Limits, Pointer, canonical, locate, read};
 use answerback::judge::{CallLine, Catalogue, answer, judge};
 use answerback::message::{Tool, nearest_tools, repair, repair_malformed, unknown_tool};
@@ -428,8 +428,8 @@ fn showing_and_redacting() {
     assert_linear(|text| {
         black_box(preview(&json!(text)));
         black_box(preview(&json!({"a": [text, text], text: text})));
-        black_box(shown_name(text));
-        black_box(shown_text(text, 200));
+        black_box(display_name(text));
+        black_box(display_text(text, 200));
         black_box(relative_paths(text, Some("/home/a")));
         black_box(redact(text));
         black_box(redact_value(&json!({"a": [text], text: {"b": text}})));
