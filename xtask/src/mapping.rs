@@ -1,4 +1,4 @@
-//! `docs/convert.md`: where each contract shows each member of a reply.
+//! `docs/reference/conversions.md`: where each contract shows each member of a reply.
 
 use std::fmt::Write;
 
@@ -43,5 +43,5 @@ pub(crate) fn file() -> Generated {
         text.push('\n');
     }
     text.push_str(FOOT);
-    Generated { path: "docs/convert.md".into(), text }
+    Generated { path: "docs/reference/conversions.md".into(), text }
 }
