@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Verifies an Answerback ledger without Answerback: levels 1 to 4 of docs/ledger-format.md.
+"""Verifies an Answerback ledger without Answerback: levels 1 to 4 of docs/reference/ledger-format.md.
 
 Usage: verify.py LEDGER.db|EXPORT.jsonl|TILES/ [--vkey KEY] [--checkpoint FILE]...
 Exit:  0 all held, 11 to 14 the lowest level that failed, 2 it could not be judged.

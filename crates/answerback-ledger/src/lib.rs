@@ -6,7 +6,7 @@
 //! content. The tree reads hashes back through [`tree::HashReader`]. Callers pass in time and
 //! randomness. The crate accesses only the files of keys and of the anchor.
 //!
-//! `docs/ledger-format.md` specifies the format. `answerback-verify` reads the same format and
+//! `docs/reference/ledger-format.md` specifies the format. `answerback-verify` reads the same format and
 //! shares no code with this crate's tree.
 #![warn(missing_docs)]
 

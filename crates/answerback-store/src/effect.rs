@@ -2,7 +2,7 @@
 //!
 //! The tables of cases and retry states are outside the tree. A part named [`EFFECT`] commits to
 //! the changes that a unit made there. A verifier can then detect rows that were edited or deleted
-//! later. `docs/ledger-format.md` specifies the format.
+//! later. `docs/reference/ledger-format.md` specifies the format.
 
 use answerback::case::{Case, CaseState};
 use answerback::retry::{RetryKey, State};

@@ -1,7 +1,7 @@
 //! The independent verifier of Answerback's ledger.
 //!
 //! It shares no code with the writer. Its tree, its notes and its parser of leaves are written from
-//! `docs/ledger-format.md` alone. So its results do not depend on a correct writer.
+//! `docs/reference/ledger-format.md` alone. So its results do not depend on a correct writer.
 //!
 //! ```no_run
 //! use answerback_verify::{Options, VerifierKey, open, verify};

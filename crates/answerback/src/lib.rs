@@ -31,5 +31,5 @@ struct Readme;
 
 /// The examples of the guide to governance run as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/governance.md")]
+#[doc = include_str!("../../../docs/reference/governance.md")]
 struct GovernanceGuide;

@@ -3,7 +3,7 @@
 //! A [`Failure`] goes in, a text comes out: a summary line with the attempt, a bullet for every
 //! finding with what was expected, what came and a hint, and a call to action. The text is strictly
 //! shorter than [`Formatting::max_message_length`] whatever the findings hold, and nothing in them can
-//! pose as a line of ours. Both layouts are described in `docs/message-format.md` and carry a version.
+//! pose as a line of ours. Both layouts are described in `docs/reference/message-format.md` and carry a version.
 //!
 //! ```
 //! use answerback_findings::{Severity, ValidationError};

@@ -666,7 +666,7 @@ fn thousands_of_findings_are_bounded() {
 /// The examples of the documentation are what the formatter says.
 #[test]
 fn the_documentation_shows_what_is_said() {
-    let page = include_str!("../../../../docs/message-format.md");
+    let page = include_str!("../../../../docs/reference/message-format.md");
     let example = |name: &str| {
         let (_, after) =
             page.split_once(&format!("<!-- example: {name} -->\n```text\n")).expect("an example");

@@ -232,7 +232,7 @@ fn look_at_configuration(
                     CheckStatus::Problem,
                     ABOUT,
                     warning,
-                    Some("correct the key; docs/config.md lists those that are known"),
+                    Some("correct the key; docs/reference/configuration.md lists the keys"),
                 );
             }
             Some(settings)

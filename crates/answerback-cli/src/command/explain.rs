@@ -88,14 +88,18 @@ impl OutcomeWord {
                 docs,
             }
         };
-        let tool = listed("errors and warnings of a tool envelope", "docs/tools.md");
+        let tool = listed("errors and warnings of a tool envelope", "docs/reference/tools.md");
         let tool: Vec<Self> = Catalogue::default().iter().map(tool).collect();
-        let gateway = listed("errors and warnings of the gateway's envelopes", "docs/gateway.md");
+        let gateway = listed(
+            "errors and warnings of the gateway's envelopes",
+            "docs/reference/gateway-codes.md",
+        );
         let reasons = RefusalReason::ALL.iter().map(|reason| (reason.as_str(), reason.meaning()));
-        let refusal = listed("refusal_reason of a governed response", "docs/governance.md");
-        let validator = listed("answers of the ATDF validators", "docs/tools.md");
+        let refusal =
+            listed("refusal_reason of a governed response", "docs/reference/governance.md");
+        let validator = listed("answers of the ATDF validators", "docs/reference/tools.md");
         let taken = [(TAKEN, "another reply is recorded under this response id")];
-        let ledger = listed("entries of the ledger", "docs/ledger.md");
+        let ledger = listed("entries of the ledger", "docs/reference/ledger-format.md");
         tool.into_iter()
             .chain(answerback_gateway::codes().map(gateway))
             .chain(reasons.map(refusal))

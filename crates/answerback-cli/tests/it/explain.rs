@@ -50,8 +50,8 @@ fn every_code_of_the_documentation_is_explained() {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     let mut codes = 0;
-    for name in ["gateway", "governance", "tools"] {
-        let path = format!("{}/../../docs/{name}.md", env!("CARGO_MANIFEST_DIR"));
+    for name in ["gateway-codes", "governance", "tools"] {
+        let path = format!("{}/../../docs/reference/{name}.md", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(path).unwrap();
         let tables = text.lines().filter(|line| line.starts_with('|'));
         for word in tables.flat_map(|line| line.split('`').skip(1).step_by(2)) {

@@ -30,7 +30,7 @@ impl Mapping {
     }
 }
 
-/// The table of `docs/convert.md`. Each place is a JSON Pointer, and a test compares it with the written
+/// The table of `docs/reference/conversions.md`. Each place is a JSON Pointer, and a test compares it with the written
 /// documents.
 pub static MAPPING: &[Mapping] = &[
     Mapping {

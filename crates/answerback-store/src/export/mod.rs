@@ -1,4 +1,4 @@
-//! Exports the log in formats that others can read and verify. `docs/ledger-format.md` specifies
+//! Exports the log in formats that others can read and verify. `docs/reference/ledger-format.md` specifies
 //! them.
 //!
 //! An export reads one consistent state of the store, one page of entries at a time. It needs

@@ -1,4 +1,4 @@
-//! A small ledger writer, based only on docs/ledger-format.md, that creates test data for the
+//! A small ledger writer, based only on docs/reference/ledger-format.md, that creates test data for the
 //! verifier.
 //!
 //! It shares no code with the store or the verifier: its tree is a stack of subtrees. All data is

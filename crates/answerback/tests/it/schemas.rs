@@ -208,10 +208,14 @@ fn what_we_show_of_the_configuration_passes_its_schema() {
     let schema = named("config");
     let whole = switched_on(COMMENTED);
     let pages = [
-        include_str!("../../../../docs/gateway.md"),
-        include_str!("../../../../docs/ledger.md"),
-        include_str!("../../../../docs/governance.md"),
-        include_str!("../../../../docs/console.md"),
+        include_str!("../../../../docs/how-to/decide-in-the-inbox.md"),
+        include_str!("../../../../docs/how-to/record-to-postgresql.md"),
+        include_str!("../../../../docs/how-to/run-behind-a-proxy.md"),
+        include_str!("../../../../docs/how-to/serve-several-servers.md"),
+        include_str!("../../../../docs/how-to/witness-a-ledger.md"),
+        include_str!("../../../../docs/reference/configuration.md"),
+        include_str!("../../../../docs/reference/console.md"),
+        include_str!("../../../../docs/reference/governance.md"),
         include_str!("../../../../README.md"),
     ];
     let shown = pages.iter().flat_map(|page| configurations(page));

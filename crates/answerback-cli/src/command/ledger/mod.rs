@@ -29,7 +29,7 @@ use location::Location;
 /// Look into the ledger, prove what it says, verify it, and take content out
 ///
 /// The ledger is a list that can only grow; a signed checkpoint commits to all of it. What that proves and what it
-/// does not is in docs/ledger.md. Commands that read need no key, and may run while others write.
+/// does not is in docs/explanation/trust.md. Commands that read need no key, and may run while others write.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback ledger record reply.json

@@ -13,7 +13,7 @@ use crate::output::Leavable;
 /// An entry names the new key, and the next checkpoint carries the signatures of both, so whoever trusts the old key can
 /// follow to the new one. The key file holds the new key afterwards; the old one is not kept. Every process on this
 /// machine takes the new key up by itself. Where several machines write to one database, each of the others needs a
-/// copy of the key file before it can write again: docs/ledger.md says how.
+/// copy of the key file before it can write again: docs/how-to/rotate-the-key.md says how.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback ledger rotate
