@@ -9,7 +9,7 @@ use answerback::config::StoreConfig;
 use answerback::contract::recognise;
 use answerback::governance::{Lock, Manifest};
 use answerback::json::Limits;
-use answerback_console::{
+use answerback_web::{
     AgentView, AgentsView, Behind, Commands, Console, RemarkView, ServerView, ToolView, agent_tools,
 };
 use answerback_gateway::serve::{Backend, Place, Service, Within};

@@ -19,6 +19,7 @@ mod pipeline;
 mod plural;
 mod progress;
 mod prompts;
+mod replace;
 mod report;
 mod runtime;
 mod server_identity;
@@ -26,12 +27,12 @@ mod shell;
 mod show;
 mod terminal;
 mod tokens;
+mod tools;
 mod trusted;
 mod webhook;
 
 use std::process::ExitCode;
 
-pub(crate) use answerback_tools::replace;
 use clap::Parser;
 
 /// The system's allocator took a fifth of the cost of a forwarded call

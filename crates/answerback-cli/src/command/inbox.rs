@@ -7,7 +7,7 @@ use answerback::UuidV7;
 use answerback::case::{CaseKind, CaseState, Decision, DecisionKind, Submission};
 use answerback::json;
 use answerback::retry::{HideSecrets, can_be_told};
-use answerback_console::CaseDocument;
+use answerback_web::CaseDocument;
 use answerback_store::{CaseFilter, CaseRecord, CaseStatus, Store, StoreError};
 use anyhow::{Context, bail};
 use serde_json::Value;

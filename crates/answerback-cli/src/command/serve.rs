@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use answerback::config::EventsConfig;
 use answerback::json::Limits;
-use answerback_console::{Console, ConsoleSettings, Retention};
+use answerback_web::{Console, ConsoleSettings, Retention};
 use answerback_gateway::serve::{Backend, Place, Service};
 use answerback_gateway::{Listed, Recorder, Secret, ServerSettings, ServiceSettings, Variable};
 use answerback_http::{

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use answerback::contract::tool::McpHost;
-use answerback_tools::{Root, Surroundings, Tools, serve_stdio};
+use crate::tools::{Root, Surroundings, Tools, serve_stdio};
 use anyhow::{Context, bail};
 
 use crate::exit::Exit;

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use answerback::contract::Contract;
-use answerback_console::stream::{EventDocument, Folded};
+use answerback_web::stream::{EventDocument, Folded};
 use answerback_store::{Event, OWN_STREAMS, Store, StreamFilter};
 use anyhow::{Context, bail};
 use serde_json::Value;

@@ -127,7 +127,7 @@ impl DemoAgent {
 
     /// Submits replies with artifacts of every kind.
     fn answer(&self) -> anyhow::Result<()> {
-        let examples: Vec<Value> = serde_json::from_str(answerback_console::EXAMPLES)?;
+        let examples: Vec<Value> = serde_json::from_str(answerback_web::EXAMPLES)?;
         for example in &examples {
             // The examples that open cases are submitted later.
             let asks = matches!(example["name"].as_str(), Some("mission_draft" | "clarification"));
@@ -174,7 +174,7 @@ impl DemoAgent {
 
     /// Submits a question and a proposal. Returns the case of the proposal.
     fn ask_person(&self) -> anyhow::Result<String> {
-        let examples: Vec<Value> = serde_json::from_str(answerback_console::EXAMPLES)?;
+        let examples: Vec<Value> = serde_json::from_str(answerback_web::EXAMPLES)?;
         let mut case = String::new();
         for name in ["clarification", "mission_draft"] {
             let example = examples.iter().find(|example| example["name"] == name);
