@@ -10,7 +10,7 @@ use answerback::contract::recognise;
 use answerback::governance::{Lock, Manifest};
 use answerback::json::Limits;
 use answerback_web::{
-    AgentView, AgentsView, Behind, Commands, Console, RemarkView, ServerView, ToolView, agent_tools,
+    AgentView, AgentsView, ConsoleHost, Commands, Console, RemarkView, ServerView, ToolView, agent_tools,
 };
 use answerback_gateway::serve::{Backend, Place, Service, Within};
 use answerback_gateway::{ServerSettings, Weight, remarks};
@@ -110,7 +110,7 @@ impl Desk {
     }
 }
 
-impl Behind for Server {
+impl ConsoleHost for Server {
     fn decide(
         &self,
         case: UuidV7,
@@ -120,11 +120,11 @@ impl Behind for Server {
         answerback_gateway::decide(&self.store, case, submission, surface)
     }
 
-    fn tell_decided(&self) {
+    fn notify_decided(&self) {
         self.service.tell_decided();
     }
 
-    fn as_given(&self, record: &CaseRecord) -> Option<Decision> {
+    fn submitted_decision(&self, record: &CaseRecord) -> Option<Decision> {
         answerback_gateway::as_given(&self.store, record)
     }
 
@@ -149,7 +149,7 @@ impl Behind for Server {
             .collect()
     }
 
-    fn in_force(&self) -> Option<Arc<InForce>> {
+    fn active_governance(&self) -> Option<Arc<InForce>> {
         self.governance.read().unwrap_or_else(PoisonError::into_inner).in_force.clone()
     }
 

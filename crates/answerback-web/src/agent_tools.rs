@@ -23,15 +23,15 @@ use tokio::time::Instant;
 
 use crate::Console;
 use crate::case::{Proposal, Question};
-use crate::reply::{SubmittedReply, take_in_with};
+use crate::reply::{SubmittedReply, ingest_with_files};
 use crate::stream::{self, NewEvent, Publisher};
 
 /// The longest wait for a decision in one call, in seconds.
-const LONGEST_WAIT: u64 = 50;
+const MAX_WAIT_SECONDS: u64 = 50;
 
-const INSTRUCTIONS: &str = "Hand results in with reply_submit, show progress with stream_publish, and ask before you do \
-    what a person has to allow: decision_request, then decision_get until its status is decided. Do what the decision \
-    says: approve means as you proposed it, modify means with the arguments that it gives, reject means not at all.";
+const INSTRUCTIONS: &str = "Submit results with reply_submit, and show progress with stream_publish. Before an action that a \
+    person must allow, call decision_request, then decision_get until the status is decided. Follow the decision: \
+    approve means act as you proposed, modify means use the arguments in the decision, reject means do not act.";
 
 /// Serves the tools on a stream to a client of this principal until the stream ends. The gateway creates one such
 /// server per client.
@@ -46,7 +46,7 @@ pub async fn serve(
             // The result is irrelevant, because the client is in this process.
             let _ = running.waiting().await;
         }
-        Err(error) => tracing::debug!(%error, "a client of our own tools left before it began"),
+        Err(error) => tracing::debug!(%error, "a client of the console's tools disconnected during setup"),
     }
 }
 
@@ -59,7 +59,7 @@ struct AgentToolServer {
 fn tools() -> Vec<Tool> {
     let tool = |name: &'static str,
                 title: &'static str,
-                about: &'static str,
+                description: &'static str,
                 schema: Value,
                 reads: bool| {
         let schema = match schema {
@@ -70,19 +70,19 @@ fn tools() -> Vec<Tool> {
             .read_only(reads)
             .destructive(false)
             .open_world(false);
-        Tool::new(name, about, Arc::new(schema)).with_title(title).with_annotations(annotations)
+        Tool::new(name, description, Arc::new(schema)).with_title(title).with_annotations(annotations)
     };
     let object = |properties: Value, required: &[&str]| json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
     vec![
         tool(
             "reply_submit",
-            "Hand in a reply",
+            "Submit a reply",
             "Records a reply in one of the four contracts (ATDF, governed, UI envelope, tool envelope) and shows it to people. \
-             Gives its id, its receipt and what its contract says of it.",
+             Returns its id, its index in the log, and the findings of its contract.",
             object(
                 json!({
                     "document": {"type": "object", "description": "The reply"},
-                    "contract": {"enum": ["atdf", "governed", "ui", "tool"], "description": "Its contract, when it is not plain"},
+                    "contract": {"enum": ["atdf", "governed", "ui", "tool"], "description": "The reply's contract, if it cannot be recognized"},
                 }),
                 &["document"],
             ),
@@ -91,16 +91,16 @@ fn tools() -> Vec<Tool> {
         tool(
             "stream_publish",
             "Publish to a live stream",
-            "Shows people what you are doing while you do it. The first event is of kind envelope with a whole UI envelope; \
-             then rows, events, text, patch, signal and note add to it. With end the stream is over.",
+            "Shows people your progress while you work. The first event has the kind envelope and a complete UI envelope. \
+             Events of the kinds rows, events, text, patch, signal and note add to it. Set end to end the stream.",
             object(
                 json!({
                     "stream": {"type": "string", "minLength": 1, "maxLength": 200},
                     "events": {"type": "array", "maxItems": 1000, "items": {
                         "type": "object", "required": ["kind"], "additionalProperties": false,
                         "properties": {"kind": {"type": "string"}, "body": {}}}},
-                    "end": {"type": "boolean", "description": "Whether these are the last"},
-                    "outcome": {"type": "string", "description": "How it went, with end"},
+                    "end": {"type": "boolean", "description": "True if these are the last events"},
+                    "outcome": {"type": "string", "description": "The outcome; requires end"},
                 }),
                 &["stream"],
             ),
@@ -109,15 +109,15 @@ fn tools() -> Vec<Tool> {
         tool(
             "decision_request",
             "Ask a person to decide",
-            "Lays a proposal or a question before a person and gives the id of its case. Ask before you do what cannot be undone.",
+            "Submits a proposal or a question to a person and returns the id of its case. Call this before an action that cannot be undone.",
             object(
                 json!({
                     "kind": {"enum": ["proposal", "question"]},
-                    "title": {"type": "string", "description": "Of a proposal: what it is about, in a line"},
+                    "title": {"type": "string", "description": "For a proposal: a one-line title"},
                     "description": {"type": "string"},
                     "objective_type": {"type": "string"},
-                    "arguments": {"type": "object", "description": "Of a proposal: with what"},
-                    "response_schema": {"type": "object", "description": "Of a proposal: what changed arguments have to fit"},
+                    "arguments": {"type": "object", "description": "For a proposal: the arguments of the action"},
+                    "response_schema": {"type": "object", "description": "For a proposal: the schema that modified arguments must match"},
                     "risk": {"enum": ["low", "high"]},
                     "effects": {"type": "array", "items": {"type": "string"}},
                     "question": {"type": "string"},
@@ -133,11 +133,11 @@ fn tools() -> Vec<Tool> {
         tool(
             "decision_get",
             "Get a decision",
-            "Waits for the decision about a case and gives it. When its status is still open, call it again.",
+            "Waits for the decision on a case and returns it. If the status is still open, call it again.",
             object(
                 json!({
-                    "case": {"type": "string", "description": "The id that decision_request gave"},
-                    "wait_seconds": {"type": "integer", "minimum": 0, "maximum": LONGEST_WAIT},
+                    "case": {"type": "string", "description": "The id that decision_request returned"},
+                    "wait_seconds": {"type": "integer", "minimum": 0, "maximum": MAX_WAIT_SECONDS},
                 }),
                 &["case"],
             ),
@@ -147,13 +147,13 @@ fn tools() -> Vec<Tool> {
 }
 
 #[derive(Deserialize)]
-struct Submitted {
+struct SubmitArguments {
     document: Value,
     contract: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Publish {
+struct PublishArguments {
     stream: String,
     #[serde(default)]
     events: Vec<NewEvent>,
@@ -163,7 +163,7 @@ struct Publish {
 }
 
 #[derive(Deserialize)]
-struct Get {
+struct DecisionArguments {
     case: String,
     wait_seconds: Option<u64>,
 }
@@ -182,30 +182,30 @@ impl AgentToolServer {
     }
 
     async fn submit(&self, arguments: Value) -> ToolOutput {
-        let Submitted { document, contract } = read(arguments)?;
-        let contract = contract.map(|word| word.parse()).transpose().map_err(told)?;
-        let handed_in =
+        let SubmitArguments { document, contract } = read(arguments)?;
+        let contract = contract.map(|word| word.parse()).transpose().map_err(error_text)?;
+        let submitted =
             SubmittedReply::new(document.to_string(), &self.principal).with_contract(contract);
-        let (console, in_force) = (&self.console, self.console.behind.in_force());
-        let taken = take_in_with(&console.store, in_force, &console.files, handed_in).await;
-        let taken = taken.map_err(told)?;
+        let (console, governance) = (&self.console, self.console.host.active_governance());
+        let recorded = ingest_with_files(&console.store, governance, &console.files, submitted).await;
+        let recorded = recorded.map_err(error_text)?;
         console.live.nudge();
         Ok(json!({
-            "id": taken.id, "index": taken.index, "contract": taken.contract.as_str(),
-            "accepted": !taken.is_rejected, "findings": taken.findings, "cases": taken.cases, "artifacts": taken.artifacts,
+            "id": recorded.id, "index": recorded.index, "contract": recorded.contract.as_str(),
+            "accepted": !recorded.is_rejected, "findings": recorded.findings, "cases": recorded.cases, "artifacts": recorded.artifacts,
         }))
     }
 
     async fn publish(&self, arguments: Value) -> ToolOutput {
-        let Publish { stream, events, end, outcome } = read(arguments)?;
+        let PublishArguments { stream, events, end, outcome } = read(arguments)?;
         let (store, by) = (&self.console.store, Publisher::named(&self.principal));
         let mut last = None;
         if !events.is_empty() {
-            last = Some(stream::publish(store, &by, &stream, events).await.map_err(told)?.1);
+            last = Some(stream::publish(store, &by, &stream, events).await.map_err(error_text)?.1);
         }
         if end {
             let ended = stream::end(store, &by, &stream, outcome.as_deref()).await;
-            last = ended.map_err(told)?.or(last);
+            last = ended.map_err(error_text)?.or(last);
         }
         self.console.live.nudge();
         Ok(json!({"stream": stream, "last": last, "ended": end}))
@@ -216,31 +216,31 @@ impl AgentToolServer {
         let reply = match kind.as_ref().and_then(Value::as_str) {
             Some("proposal") => read::<Proposal>(arguments)?.reply(now()),
             Some("question") => read::<Question>(arguments)?.reply(now()),
-            _ => return Err("kind is proposal or question".to_owned()),
+            _ => return Err("unknown kind; use proposal or question".to_owned()),
         };
-        let reply = reply.map_err(told)?;
-        let case = self.console.ask(&reply, &self.principal).await.map_err(told)?;
+        let reply = reply.map_err(error_text)?;
+        let case = self.console.request_decision(&reply, &self.principal).await.map_err(error_text)?;
         Ok(json!({"case": case, "status": "open", "next": "Call decision_get with this case."}))
     }
 
     async fn get(&self, arguments: Value) -> ToolOutput {
-        let Get { case, wait_seconds } = read(arguments)?;
-        let id = UuidV7::try_from(case.as_str()).map_err(|_| "there is no such case".to_owned())?;
-        let wait = wait_seconds.unwrap_or_default().min(LONGEST_WAIT);
+        let DecisionArguments { case, wait_seconds } = read(arguments)?;
+        let id = UuidV7::try_from(case.as_str()).map_err(|_| "there is no such case; use the id that decision_request returned".to_owned())?;
+        let wait = wait_seconds.unwrap_or_default().min(MAX_WAIT_SECONDS);
         let until = Instant::now() + Duration::from_secs(wait);
-        let _held = match wait {
+        let _slot = match wait {
             0 => None,
-            _ => Some(self.console.waiting.take(&self.principal).ok_or_else(|| {
-                let most = self.console.waiting.most();
-                format!("{most} calls wait for decisions already; call again when one has ended")
+            _ => Some(self.console.decision_waits.take(&self.principal).ok_or_else(|| {
+                let most = self.console.decision_waits.most();
+                format!("{most} calls are already waiting for decisions; call again when one of them has returned")
             })?),
         };
-        if !self.asked(&id).await? {
-            return Err("there is no such case".to_owned());
+        if !self.owns_case(&id).await? {
+            return Err("there is no such case; use the id that decision_request returned".to_owned());
         }
-        let found = self.console.decided(&id, &self.principal, until).await;
-        let found = found.map_err(|error| store_failed(&error))?;
-        let found = found.ok_or("there is no such case")?;
+        let found = self.console.wait_for_decision(&id, &self.principal, until).await;
+        let found = found.map_err(|error| store_error_text(&error))?;
+        let found = found.ok_or("there is no such case; use the id that decision_request returned")?;
         Ok(match &found.case.state {
             CaseState::Decided { submission, at } => {
                 json!({"case": id, "status": "decided", "decision": submission, "at": at})
@@ -254,25 +254,25 @@ impl AgentToolServer {
 impl AgentToolServer {
     /// True if the case belongs to this principal. For a case of another principal the agent gets "no such case", so it
     /// cannot find out that the case exists.
-    async fn asked(&self, id: &UuidV7) -> Result<bool, String> {
+    async fn owns_case(&self, id: &UuidV7) -> Result<bool, String> {
         let (console, id, principal) =
             (Arc::clone(&self.console), id.clone(), self.principal.clone());
-        let asked = move || match console.store.case(&id)? {
-            Some(record) => console.was_asked_by(&record, &principal),
+        let owns = move || match console.store.case(&id)? {
+            Some(record) => console.is_requester(&record, &principal),
             None => Ok(false),
         };
-        let asked = tokio::task::spawn_blocking(asked).await.map_err(told)?;
-        asked.map_err(|error| store_failed(&error))
+        let owned = tokio::task::spawn_blocking(owns).await.map_err(error_text)?;
+        owned.map_err(|error| store_error_text(&error))
     }
 }
 
 fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
-    serde_json::from_value(arguments).map_err(told)
+    serde_json::from_value(arguments).map_err(error_text)
 }
 
 /// Returns the error text for an agent. The cause goes to the log only, because a store failure may contain the
 /// database's address.
-fn told(error: impl std::error::Error) -> String {
+fn error_text(error: impl std::error::Error) -> String {
     if let Some(cause) = error.source() {
         tracing::warn!(%cause, "a tool of the console failed");
     }
@@ -280,7 +280,7 @@ fn told(error: impl std::error::Error) -> String {
 }
 
 /// Returns the public text of a store failure for an agent.
-fn store_failed(error: &StoreError) -> String {
+fn store_error_text(error: &StoreError) -> String {
     tracing::warn!(cause = %error, "a tool of the console failed");
     error.public_message().into_owned()
 }
@@ -308,10 +308,10 @@ impl ServerHandler for AgentToolServer {
         _context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let given = self.call(&request.name, arguments).await;
-        let given =
-            given.ok_or_else(|| ErrorData::invalid_params("there is no such tool", None))?;
-        let result = match given {
+        let output = self.call(&request.name, arguments).await;
+        let output =
+            output.ok_or_else(|| ErrorData::invalid_params("there is no such tool", None))?;
+        let result = match output {
             Ok(value) => CallToolResult::structured(value),
             Err(reason) => CallToolResult::structured_error(json!({ "error": reason })),
         };

@@ -14,59 +14,59 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::reply::shortened;
+use crate::text::shortened;
 
 /// The name prefix of the streams that store artifact histories.
 pub(crate) const ARTIFACT_STREAMS: &str = "answerback/artifact/";
 /// The kind of the event that adds a version. Other events have the name of the latest version's new status.
 const VERSION: &str = "version";
 /// The largest number of artifacts that are registered per reply.
-const MOST_OF_A_REPLY: usize = 256;
+const MAX_PER_REPLY: usize = 256;
 /// The largest number of versions of an artifact. A further version becomes a new artifact.
-const MOST_VERSIONS: usize = 1000;
+const MAX_VERSIONS: usize = 1000;
 /// The largest number of events that are read from a history: versions and status changes.
-const LONGEST: usize = 2 * MOST_VERSIONS;
+const MAX_EVENTS: usize = 2 * MAX_VERSIONS;
 /// The longest title in the registry, in characters.
 const TITLE: usize = 300;
 /// The longest kind, in characters.
 const KIND: usize = 40;
 
-/// A version of an artifact as programs are shown it.
+/// A version of an artifact in the form that clients receive.
 #[derive(Clone, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ArtifactDocument {
-    /// The artifact, through all its versions.
+    /// The artifact's id, which all its versions share.
     pub id: String,
-    /// Which version, counted from 1.
+    /// The version's number, starting at 1.
     pub version: usize,
-    /// `draft`, `final`, `deprecated` or `superseded`.
+    /// The status: `draft`, `final`, `deprecated` or `superseded`.
     #[schemars(with = "String")]
     pub status: ArtifactStatus,
-    /// Its artifact type; nothing, once its content was erased.
+    /// The artifact type, or null if the content was erased.
     pub kind: Option<String>,
-    /// Its title; nothing, once its content was erased.
+    /// The title, or null if the content was erased.
     pub title: Option<String>,
-    /// The id of the reply that brought it.
+    /// The id of the reply that contains the version.
     pub reply: Option<String>,
-    /// The entry of that reply.
+    /// The index of that reply's entry.
     pub index: u64,
-    /// Its position among the reply's artifacts.
+    /// The position among the reply's artifacts.
     pub position: Option<usize>,
-    /// On whose behalf it was handed in.
+    /// The principal that submitted the reply.
     pub by: Option<String>,
-    /// When.
+    /// The time when the version was recorded.
     pub created: String,
-    /// Who said last where it stands, and when; nothing, where nobody did.
-    pub settled: Option<Settled>,
+    /// The latest status change by a person, or null if there was none.
+    pub settled: Option<StatusChange>,
 }
 
-/// That somebody said where an artifact stands.
+/// A change of an artifact's status by a person.
 #[derive(Clone, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Settled {
-    /// Who.
+pub struct StatusChange {
+    /// The person who changed the status.
     pub by: Option<String>,
-    /// When.
+    /// The time of the change.
     pub at: String,
 }
 
@@ -77,14 +77,14 @@ pub(crate) struct VersionHistory(Vec<ArtifactDocument>);
 impl VersionHistory {
     /// Reads the history of the artifact with this id.
     pub(crate) fn read(store: &Store, id: &ArtifactId) -> Result<Option<Self>, StoreError> {
-        Ok(Self::of(id, store.newest_events(&stream_of(id), LONGEST)?))
+        Ok(Self::of(id, store.newest_events(&stream_of(id), MAX_EVENTS)?))
     }
 
-    fn within(
+    fn read_in(
         transaction: &mut dyn Transaction,
         id: &ArtifactId,
     ) -> Result<Option<Self>, StoreError> {
-        Ok(Self::of(id, transaction.newest_events(&stream_of(id), LONGEST)?))
+        Ok(Self::of(id, transaction.newest_events(&stream_of(id), MAX_EVENTS)?))
     }
 
     /// Builds the history from its events, which are sorted newest first.
@@ -99,7 +99,7 @@ impl VersionHistory {
             {
                 let by = text(&body, "by");
                 latest.status = status;
-                latest.settled = Some(Settled { by, at: event.time.to_offset_micros() });
+                latest.settled = Some(StatusChange { by, at: event.time.to_offset_micros() });
             }
         }
         (!versions.is_empty()).then_some(Self(versions))
@@ -117,11 +117,11 @@ impl VersionHistory {
         &self.0
     }
 
-    fn takes_a_version_of(&self, principal: &str) -> bool {
+    fn accepts_version_of(&self, principal: &str) -> bool {
         let latest = self.latest();
         latest.status.is_open()
             && latest.by.as_deref() == Some(principal)
-            && self.0.len() < MOST_VERSIONS
+            && self.0.len() < MAX_VERSIONS
     }
 }
 
@@ -171,7 +171,7 @@ pub(crate) fn status(word: &str) -> Option<ArtifactStatus> {
 }
 
 /// Returns the live message for an event of a history.
-pub(crate) fn told(event: &Event) -> Option<Value> {
+pub(crate) fn live_message(event: &Event) -> Option<Value> {
     let id = event.stream.strip_prefix(ARTIFACT_STREAMS)?;
     let body = body_of(event);
     Some(json!({
@@ -200,7 +200,7 @@ pub(crate) struct SubmittedArtifact {
     kind: String,
     title: String,
     /// The existing artifact that this one declares itself a version of.
-    named: Option<ArtifactId>,
+    declared_id: Option<ArtifactId>,
 }
 
 impl SubmittedArtifact {
@@ -210,17 +210,17 @@ impl SubmittedArtifact {
             return Vec::new();
         }
         let artifacts = document.get("artifacts").and_then(Value::as_array).into_iter().flatten();
-        let brought = artifacts.enumerate().map(|(position, artifact)| {
-            let said = |name: &str| artifact[name].as_str().unwrap_or_default();
-            let named = artifact.pointer("/metadata/artifact_id").and_then(Value::as_str);
+        let submitted = artifacts.enumerate().map(|(position, artifact)| {
+            let text = |name: &str| artifact[name].as_str().unwrap_or_default();
+            let declared = artifact.pointer("/metadata/artifact_id").and_then(Value::as_str);
             Self {
                 position,
-                kind: shortened(said("artifact_type"), KIND),
-                title: shortened(&secrets::redact(said("title")), TITLE),
-                named: named.and_then(|text| ArtifactId::try_from(text).ok()),
+                kind: shortened(text("artifact_type"), KIND),
+                title: shortened(&secrets::redact(text("title")), TITLE),
+                declared_id: declared.and_then(|text| ArtifactId::try_from(text).ok()),
             }
         });
-        brought.take(MOST_OF_A_REPLY).collect()
+        submitted.take(MAX_PER_REPLY).collect()
     }
 }
 
@@ -228,20 +228,20 @@ impl SubmittedArtifact {
 /// same principal becomes its next version. Every other one is new.
 pub(crate) fn register(
     transaction: &mut dyn Transaction,
-    brought: &[SubmittedArtifact],
+    submitted: &[SubmittedArtifact],
     (reply, principal): (&str, &str),
     appended: &Appended,
 ) -> Result<Vec<ArtifactDocument>, StoreError> {
     let reference = entry_reference(appended.index);
-    let mut registered = Vec::with_capacity(brought.len());
-    for artifact in brought {
-        let named = match &artifact.named {
-            Some(id) => VersionHistory::within(transaction, id)?.map(|line| (id.clone(), line)),
+    let mut registered = Vec::with_capacity(submitted.len());
+    for artifact in submitted {
+        let existing = match &artifact.declared_id {
+            Some(id) => VersionHistory::read_in(transaction, id)?.map(|history| (id.clone(), history)),
             None => None,
         };
-        let named = named.filter(|(_, line)| line.takes_a_version_of(principal));
-        let (id, version, status) = match named {
-            Some((id, line)) => (id, line.latest().version + 1, line.latest().status),
+        let existing = existing.filter(|(_, history)| history.accepts_version_of(principal));
+        let (id, version, status) = match existing {
+            Some((id, history)) => (id, history.latest().version + 1, history.latest().status),
             None => {
                 let id = id_at(&appended.leaf_hash, appended.micros, artifact.position);
                 (id, 1, ArtifactStatus::Draft)
@@ -280,9 +280,9 @@ pub(crate) fn of_entry(
     let mut found = Vec::new();
     for artifact in SubmittedArtifact::all_of(document, contract) {
         let own = id_at(&entry.hash, entry.leaf.micros(), artifact.position);
-        for id in artifact.named.into_iter().chain([own]) {
-            let line = VersionHistory::read(store, &id)?;
-            let versions = line.iter().flat_map(VersionHistory::versions);
+        for id in artifact.declared_id.into_iter().chain([own]) {
+            let history = VersionHistory::read(store, &id)?;
+            let versions = history.iter().flat_map(VersionHistory::versions);
             let mut here = versions.filter(|version| {
                 version.index == entry.index && version.position == Some(artifact.position)
             });
@@ -297,32 +297,32 @@ pub(crate) fn of_entry(
 
 /// Sets the status of the latest version, unless the person saw an older version. Does nothing if the status is the
 /// same.
-pub(crate) fn settle(
+pub(crate) fn set_status(
     transaction: &mut dyn Transaction,
     id: &ArtifactId,
-    seen: usize,
+    seen_version: usize,
     status: ArtifactStatus,
     by: &str,
-) -> Result<Settling, StoreError> {
-    let Some(line) = VersionHistory::within(transaction, id)? else { return Ok(Settling::Unknown) };
-    let latest = line.latest();
-    if latest.version != seen {
-        return Ok(Settling::Stale(latest.version));
+) -> Result<StatusChangeOutcome, StoreError> {
+    let Some(history) = VersionHistory::read_in(transaction, id)? else { return Ok(StatusChangeOutcome::Unknown) };
+    let latest = history.latest();
+    if latest.version != seen_version {
+        return Ok(StatusChangeOutcome::Stale(latest.version));
     }
     if latest.status == status {
-        return Ok(Settling::Unchanged);
+        return Ok(StatusChangeOutcome::Unchanged);
     }
     if !latest.status.is_open() {
-        return Ok(Settling::Closed(latest.status));
+        return Ok(StatusChangeOutcome::Closed(latest.status));
     }
-    let body = json!({"version": seen, "by": by}).to_string();
+    let body = json!({"version": seen_version, "by": by}).to_string();
     transaction.append_event(&stream_of(id), status.as_str(), None, body.as_bytes())?;
-    Ok(Settling::Done)
+    Ok(StatusChangeOutcome::Done)
 }
 
 /// The result of a status change.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Settling {
+pub(crate) enum StatusChangeOutcome {
     Done,
     /// The artifact had this status already.
     Unchanged,

@@ -3,17 +3,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use answerback::UuidV4;
-use answerback_http::{Allowance, Routes, Sessions};
+use answerback_http::{Allowance, Sessions};
 use answerback_record::system;
 use answerback_store::Store;
 
 use crate::files::Files;
 use crate::live::Live;
 use crate::log_summary::LogSummary;
-use crate::{Behind, surface};
+use crate::ConsoleHost;
 
 /// The default limit on open event streams, and on waiting requests, per token or session.
-const MOST_OPEN: usize = 64;
+const MAX_OPEN: usize = 64;
 
 /// The settings of a console.
 #[derive(Clone, Debug, Default)]
@@ -61,7 +61,7 @@ impl ConsoleSettings {
 pub struct Console {
     pub(crate) store: Store,
     pub(crate) sessions: Sessions,
-    pub(crate) behind: Arc<dyn Behind>,
+    pub(crate) host: Arc<dyn ConsoleHost>,
     pub(crate) live: Arc<Live>,
     /// The cached data of the lists.
     pub(crate) summary: LogSummary,
@@ -69,7 +69,7 @@ pub struct Console {
     /// The limit on open event streams.
     pub(crate) readers: Allowance,
     /// The limit on requests that wait for a decision.
-    pub(crate) waiting: Allowance,
+    pub(crate) decision_waits: Allowance,
     pub(crate) settings: ConsoleSettings,
     /// Identifies this run. A client that sees another value knows that the server was restarted.
     pub(crate) run: String,
@@ -84,32 +84,27 @@ impl Console {
     pub fn new(
         store: Store,
         sessions: Sessions,
-        behind: Arc<dyn Behind>,
+        host: Arc<dyn ConsoleHost>,
         settings: ConsoleSettings,
     ) -> std::io::Result<Arc<Self>> {
         let live = Live::new(store.clone());
         let files = Files::below(&settings.folders);
         let run = UuidV4::from_random(system::random()?).to_string();
-        let readers = Allowance::new(settings.readers.unwrap_or(MOST_OPEN));
-        let waiting = Allowance::new(MOST_OPEN);
+        let readers = Allowance::new(settings.readers.unwrap_or(MAX_OPEN));
+        let decision_waits = Allowance::new(MAX_OPEN);
         let summary = LogSummary::default();
         Ok(Arc::new(Self {
             store,
             sessions,
-            behind,
+            host,
             live,
             summary,
             files,
             readers,
-            waiting,
+            decision_waits,
             settings,
             run,
         }))
-    }
-
-    /// Returns the routes of the API, and of the web application if it is built in.
-    pub fn routes(self: &Arc<Self>) -> Routes {
-        surface::routes(self)
     }
 
     /// Follows the changes that other processes write, as long as the future is polled.

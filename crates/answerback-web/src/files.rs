@@ -13,11 +13,11 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// The largest file that is hashed and served.
-const LARGEST: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// The reason why a file is not served.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum FileRefusal {
+pub(crate) enum FileRejection {
     /// The folders contain no such file.
     Missing,
     /// The file has several hard links, and another one may be outside the folders. A user with write access to a
@@ -27,21 +27,21 @@ pub(crate) enum FileRefusal {
     TooLarge,
 }
 
-impl FileRefusal {
+impl FileRejection {
     /// Returns the advice for the user.
     pub(crate) const fn solution(self) -> &'static str {
         match self {
-            Self::Missing => "It is not below the folders that console.files names, or was removed",
+            Self::Missing => "The file was removed, or is outside the folders in console.files; put it into one of them",
             Self::HardLinked => {
-                "The file has more than one name (hard links), and another one may be outside the folders that console.files names; put a copy there"
+                "The file has several hard links, and one may be outside the folders in console.files; replace it with a copy"
             }
-            Self::TooLarge => "The file has more than 64 MiB; take it from its folder",
+            Self::TooLarge => "The file is larger than 64 MiB; open it from its folder",
         }
     }
 }
 
 /// The largest number of files that are hashed when a reply is recorded.
-const MOST_FILES: usize = 32;
+const MAX_FILES: usize = 32;
 
 /// The folders that files are served from.
 #[derive(Clone, Debug, Default)]
@@ -69,7 +69,7 @@ impl Files {
     }
 
     /// Hashes the files of a reply as they are now, by the position of their artifacts.
-    pub(crate) fn note(&self, document: &Value) -> Vec<RecordedFile> {
+    pub(crate) fn hash_files(&self, document: &Value) -> Vec<RecordedFile> {
         if self.is_empty() {
             return Vec::new();
         }
@@ -77,7 +77,7 @@ impl Files {
         artifacts
             .enumerate()
             .filter(|(_, document)| path_of(document).is_some())
-            .take(MOST_FILES)
+            .take(MAX_FILES)
             .filter_map(|(artifact, document)| {
                 let (_, size, sha256) = self.read(path_of(document)?).ok()?;
                 Some(RecordedFile { artifact, size, sha256 })
@@ -86,28 +86,28 @@ impl Files {
     }
 
     /// Reads a file and returns its bytes, size and digest.
-    pub(crate) fn read(&self, path: &str) -> Result<(Vec<u8>, u64, String), FileRefusal> {
-        let (file, about) = self.open(path)?;
-        if names(&about) > 1 {
-            return Err(FileRefusal::HardLinked);
+    pub(crate) fn read(&self, path: &str) -> Result<(Vec<u8>, u64, String), FileRejection> {
+        let (file, metadata) = self.open(path)?;
+        if hard_links(&metadata) > 1 {
+            return Err(FileRejection::HardLinked);
         }
-        if about.len() > LARGEST {
-            return Err(FileRefusal::TooLarge);
+        if metadata.len() > MAX_BYTES {
+            return Err(FileRejection::TooLarge);
         }
         let mut bytes = Vec::new();
-        file.take(LARGEST).read_to_end(&mut bytes).map_err(|_| FileRefusal::Missing)?;
+        file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(|_| FileRejection::Missing)?;
         let digest = HEXLOWER.encode(&Sha256::digest(&bytes));
-        Ok((bytes, about.len(), digest))
+        Ok((bytes, metadata.len(), digest))
     }
 
-    fn open(&self, path: &str) -> Result<(File, Metadata), FileRefusal> {
+    fn open(&self, path: &str) -> Result<(File, Metadata), FileRejection> {
         let path = Path::new(path);
         // A path with `..` is rejected before any lookup, so that it cannot reveal which files exist.
         let is_plain = |part: Component<'_>| {
             matches!(part, Component::Normal(_) | Component::RootDir | Component::CurDir)
         };
         if !path.components().all(is_plain) {
-            return Err(FileRefusal::Missing);
+            return Err(FileRejection::Missing);
         }
         for folder in &self.folders {
             // An absolute path is valid if it is below the folder.
@@ -117,24 +117,24 @@ impl Files {
                 continue;
             };
             // This checks the open file, because the path could point to another file by now.
-            let Ok(about) = file.metadata() else { continue };
-            if about.is_file() {
-                return Ok((file, about));
+            let Ok(metadata) = file.metadata() else { continue };
+            if metadata.is_file() {
+                return Ok((file, metadata));
             }
         }
-        Err(FileRefusal::Missing)
+        Err(FileRejection::Missing)
     }
 }
 
 /// Returns the number of hard links of an open file.
 #[cfg(unix)]
-fn names(about: &Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::nlink(about)
+fn hard_links(metadata: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(metadata)
 }
 
 /// Returns 1, because the standard library does not report hard links on this system.
 #[cfg(not(unix))]
-const fn names(_: &Metadata) -> u64 {
+const fn hard_links(_: &Metadata) -> u64 {
     1
 }
 
@@ -206,22 +206,22 @@ mod tests {
             refused.push("pipe");
         }
         for path in refused {
-            assert_eq!(files.read(path), Err(FileRefusal::Missing), "{path}");
+            assert_eq!(files.read(path), Err(FileRejection::Missing), "{path}");
         }
         fs::hard_link(&secret, inside.join("hard")).unwrap();
         #[cfg(unix)]
-        assert_eq!(files.read("hard"), Err(FileRefusal::HardLinked));
+        assert_eq!(files.read("hard"), Err(FileRejection::HardLinked));
         fs::remove_file(&secret).unwrap();
         assert!(files.read("hard").is_ok(), "it has no other name any more");
-        File::create(inside.join("large")).unwrap().set_len(LARGEST + 1).unwrap();
-        assert_eq!(files.read("large"), Err(FileRefusal::TooLarge));
+        File::create(inside.join("large")).unwrap().set_len(MAX_BYTES + 1).unwrap();
+        assert_eq!(files.read("large"), Err(FileRejection::TooLarge));
         let reply = json!({"artifacts": [
             {"artifact_type": "table", "content": {}},
             {"artifact_type": "file_reference", "content": {"file_path": "deep/a.txt"}},
             {"artifact_type": "file_reference", "content": {"file_path": "../out/secret"}},
         ]});
-        let noted = files.note(&reply);
-        assert_eq!((noted.len(), noted[0].artifact, noted[0].size), (1, 1, 3));
-        assert!(Files::default().note(&reply).is_empty());
+        let hashed = files.hash_files(&reply);
+        assert_eq!((hashed.len(), hashed[0].artifact, hashed[0].size), (1, 1, 3));
+        assert!(Files::default().hash_files(&reply).is_empty());
     }
 }

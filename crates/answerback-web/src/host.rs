@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The parts of the console that the host program provides.
-pub trait Behind: Send + Sync + 'static {
-    /// Decides a case and applies the consequences.
+/// The data and actions that the host program provides to the console.
+pub trait ConsoleHost: Send + Sync + 'static {
+    /// Decides a case and applies the decision.
     ///
     /// # Errors
     ///
@@ -23,10 +23,10 @@ pub trait Behind: Send + Sync + 'static {
     ) -> Result<Ticket<CaseRecord>, StoreError>;
 
     /// Reports that a case was decided here, so that waiting tasks need not poll the store.
-    fn tell_decided(&self) {}
+    fn notify_decided(&self) {}
 
     /// Returns a decision as submitted, if the stored one is redacted.
-    fn as_given(&self, record: &CaseRecord) -> Option<Decision> {
+    fn submitted_decision(&self, record: &CaseRecord) -> Option<Decision> {
         let _ = record;
         None
     }
@@ -37,7 +37,7 @@ pub trait Behind: Send + Sync + 'static {
     }
 
     /// Returns the manifest and lock that governed responses are verified against.
-    fn in_force(&self) -> Option<Arc<InForce>> {
+    fn active_governance(&self) -> Option<Arc<InForce>> {
         None
     }
 
@@ -67,29 +67,29 @@ pub trait Behind: Send + Sync + 'static {
     }
 }
 
-/// Commands that pages name.
+/// The terminal commands that pages show, for this server's ledger.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 #[expect(clippy::exhaustive_structs, reason = "the pages use these members")]
 pub struct Commands {
-    /// Prints a new link.
+    /// The command that prints a new launch link.
     pub link: String,
-    /// Verifies the log.
+    /// The command that verifies the log.
     pub verify: String,
-    /// Lists what waits.
+    /// The command that lists the open cases.
     pub inbox: String,
 }
 
-/// A server behind the gateway.
+/// An MCP server that the gateway forwards calls to.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[expect(clippy::exhaustive_structs, reason = "the host program fills it in")]
 pub struct ServerView {
-    /// Its name in the configuration.
+    /// The server's name in the configuration.
     pub name: String,
-    /// Whether it is there.
+    /// True if the server is reachable.
     pub is_up: bool,
-    /// Where it is: a program or a URL.
+    /// The server's program or URL.
     pub place: String,
-    /// Its tools.
+    /// The server's tools.
     #[serde(skip)]
     pub tools: Vec<ToolView>,
 }
@@ -98,43 +98,43 @@ pub struct ServerView {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[expect(clippy::exhaustive_structs, reason = "the host program fills it in")]
 pub struct ToolView {
-    /// Its name.
+    /// The tool's name.
     pub name: String,
-    /// What people call it.
+    /// The tool's title for people.
     pub title: Option<String>,
-    /// What it says of itself.
+    /// The tool's own description.
     pub description: Option<String>,
-    /// What it takes.
+    /// The JSON Schema of the arguments.
     pub input_schema: Value,
-    /// Whether it is another than when it was first seen.
+    /// True if the definition differs from the one that was first recorded.
     pub is_changed: bool,
-    /// What speaks against its schema.
+    /// The problems with the tool's schema.
     pub remarks: Vec<RemarkView>,
 }
 
-/// Something about a schema.
+/// A problem with a tool's schema.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[expect(clippy::exhaustive_structs, reason = "the host program fills it in")]
 pub struct RemarkView {
     /// `error`, `warning` or `info`.
     pub weight: String,
-    /// What, and what to do.
+    /// The problem and its solution.
     pub text: String,
 }
 
-/// Manifest and lock, and how the prompts stand to them.
+/// The configured manifest and lock, with the state of each prompt.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 #[expect(clippy::exhaustive_structs, reason = "the host program fills it in")]
 pub struct AgentsView {
-    /// Whether the configuration names a manifest and a lock.
+    /// True if the configuration names a manifest and a lock.
     pub configured: bool,
-    /// The manifest, in short.
+    /// A summary of the manifest.
     pub manifest: Option<Value>,
-    /// The lock, in short.
+    /// A summary of the lock.
     pub lock: Option<Value>,
-    /// Why they cannot be used.
+    /// The reason why manifest and lock cannot be used.
     pub problem: Option<String>,
-    /// Each prompt.
+    /// The prompts of manifest and lock.
     pub agents: Vec<AgentView>,
 }
 
@@ -142,18 +142,18 @@ pub struct AgentsView {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[expect(clippy::exhaustive_structs, reason = "the host program fills it in")]
 pub struct AgentView {
-    /// Its id.
+    /// The agent's id.
     pub id: String,
-    /// What it is.
+    /// The agent's type.
     #[serde(rename = "type")]
     pub kind: Option<String>,
-    /// Its version.
+    /// The prompt's version.
     pub version: Option<String>,
-    /// Its file, relative to the manifest.
+    /// The prompt's file, relative to the manifest.
     pub file: Option<String>,
     /// The hash in the lock.
     pub expected_hash: Option<String>,
-    /// The hash of the file as it is.
+    /// The hash of the file on disk.
     pub actual_hash: Option<String>,
     /// `ok`, `mismatch`, `missing` or `unlocked`.
     pub state: String,

@@ -11,16 +11,16 @@ use answerback_ledger::{Kind, Leaf};
 use answerback_store::{Entry, Filter, Head, Store, StoreError};
 use serde_json::Value;
 
-use crate::reply::{ReplyView, Row, is_passed};
+use crate::reply::{ReplyView, ReplyRow, is_passed};
 
 /// The number of newest entries that tool outcomes are counted over.
-const COUNTED: u64 = 5000;
+const WINDOW: u64 = 5000;
 /// The number of entries that are read at a time.
 const PAGE: usize = 500;
 /// The largest number of stored rows.
-const MOST_ROWS: usize = 2048;
+const MAX_ROWS: usize = 2048;
 /// The largest row that is stored, in bytes. A row can name as many kinds of artifacts as its reply has.
-const LARGEST_ROW: usize = 8 << 10;
+const MAX_ROW_BYTES: usize = 8 << 10;
 
 /// The outcomes of one tool's calls.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -38,10 +38,10 @@ pub(crate) type OutcomesByTool = (BTreeMap<(String, String), ToolOutcomes>, u64)
 
 /// The cached data of the newest entries, for all lists.
 #[derive(Debug, Default)]
-pub(crate) struct LogSummary(Mutex<Summary>);
+pub(crate) struct LogSummary(Mutex<SummaryState>);
 
 #[derive(Debug, Default)]
-struct Summary {
+struct SummaryState {
     /// Entries below this index were read or are too old to be counted.
     read_to: u64,
     /// The newest entries.
@@ -53,7 +53,7 @@ struct Summary {
 }
 
 /// The slot of a row. Callers that need the same row wait for the lock instead of computing it twice.
-type RowSlot = Mutex<Option<Arc<Row>>>;
+type RowSlot = Mutex<Option<Arc<ReplyRow>>>;
 
 /// The number of entries of each kind.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ struct CallEntry {
 
 impl LogSummary {
     /// Returns the row of an entry. The parts of `entry` need not be loaded.
-    pub(crate) fn row(&self, store: &Store, entry: &Entry) -> Result<Arc<Row>, StoreError> {
+    pub(crate) fn row(&self, store: &Store, entry: &Entry) -> Result<Arc<ReplyRow>, StoreError> {
         let index = entry.index;
         let slot = Arc::clone(self.lock().rows.entry(index).or_default());
         let mut row = slot.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,23 +85,23 @@ impl LogSummary {
             return Ok(Arc::clone(row));
         }
         let read = store.entry(index);
-        let made = read.map(|whole| {
+        let computed = read.map(|whole| {
             let whole = whole.as_ref().unwrap_or(entry);
-            Arc::new(Row::of(whole, &ReplyView::of(whole)))
+            Arc::new(ReplyRow::of(whole, &ReplyView::of(whole)))
         });
         let mut summary = self.lock();
         // An erasure may have discarded the slot in the meantime. Then the row is not stored.
         let is_current = summary.rows.get(&index).is_some_and(|other| Arc::ptr_eq(other, &slot));
         if is_current {
-            match &made {
-                Ok(made) if made.size() <= LARGEST_ROW => {
+            match &computed {
+                Ok(made) if made.size() <= MAX_ROW_BYTES => {
                     *row = Some(Arc::clone(made));
-                    summary.stored(index);
+                    summary.mark_stored(index);
                 }
                 _ => drop(summary.rows.remove(&index)),
             }
         }
-        made
+        computed
     }
 
     /// Updates the summary to the newest entry. Call it before [`Self::row`], so that rows from before an erasure are
@@ -145,18 +145,18 @@ impl LogSummary {
         Ok(by_kind)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Summary> {
+    fn lock(&self) -> MutexGuard<'_, SummaryState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Summary {
+impl SummaryState {
     /// Reads the entries that are new since the last call.
     fn refresh(&mut self, store: &Store) -> Result<Head, StoreError> {
         let head = store.head()?;
         // If the log was replaced, or grew by more than the window, the summary starts over.
-        if head.size < self.read_to || head.size - self.read_to > COUNTED {
-            let read_to = head.size.saturating_sub(COUNTED).max(head.minimum);
+        if head.size < self.read_to || head.size - self.read_to > WINDOW {
+            let read_to = head.size.saturating_sub(WINDOW).max(head.minimum);
             *self = Self { read_to, ..Self::default() };
         }
         while self.read_to < head.size {
@@ -168,14 +168,14 @@ impl Summary {
                 break;
             };
             for entry in page.entries {
-                self.take(entry.index, &entry.leaf);
+                self.add_entry(entry.index, &entry.leaf);
             }
             self.read_to = last + 1;
         }
         Ok(head)
     }
 
-    fn take(&mut self, index: u64, leaf: &Leaf) {
+    fn add_entry(&mut self, index: u64, leaf: &Leaf) {
         if leaf.kind() == Kind::Erasure {
             self.rows.clear();
             self.order.clear();
@@ -185,15 +185,15 @@ impl Summary {
             counts.counted_to += 1;
         }
         self.window.push_back(CallEntry::of(index, leaf));
-        if self.window.len() as u64 > COUNTED {
+        if self.window.len() as u64 > WINDOW {
             self.window.pop_front();
         }
     }
 
     /// Records that a row is stored, and discards the oldest row if there are too many.
-    fn stored(&mut self, index: u64) {
+    fn mark_stored(&mut self, index: u64) {
         self.order.push_back(index);
-        if self.order.len() > MOST_ROWS
+        if self.order.len() > MAX_ROWS
             && let Some(oldest) = self.order.pop_front()
         {
             self.rows.remove(&oldest);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     /// Returns the rows of some entries as a list loads them.
-    fn rows(summary: &LogSummary, store: &Store, indexes: &[u64]) -> Vec<Arc<Row>> {
+    fn rows(summary: &LogSummary, store: &Store, indexes: &[u64]) -> Vec<Arc<ReplyRow>> {
         summary.refresh(store).unwrap();
         let entries = indexes.iter().map(|index| store.entry(*index).unwrap().unwrap());
         entries.map(|entry| summary.row(store, &entry).unwrap()).collect()
@@ -320,21 +320,21 @@ mod tests {
         let (store, summary) = (store(&folder), LogSummary::default());
         let document = json!({
             "response_type": "text", "summary": "s", "timestamp": "2026-03-12T10:02:11+00:00",
-            "live_stream_id": "x".repeat(LARGEST_ROW),
+            "live_stream_id": "x".repeat(MAX_ROW_BYTES),
         });
         let part = store.part("response", document.to_string().into_bytes()).unwrap();
         let large = append(&store, Draft::rejected().with_part(part));
         assert_eq!(
             rows(&summary, &store, &[large])[0].live_stream_id.as_ref().unwrap().len(),
-            LARGEST_ROW
+            MAX_ROW_BYTES
         );
         assert!(summary.lock().rows.is_empty());
         let mut state = summary.lock();
-        for index in 0..=MOST_ROWS as u64 {
+        for index in 0..=MAX_ROWS as u64 {
             state.rows.entry(index).or_default();
-            state.stored(index);
+            state.mark_stored(index);
         }
-        assert_eq!((state.rows.len(), state.order.len()), (MOST_ROWS, MOST_ROWS));
+        assert_eq!((state.rows.len(), state.order.len()), (MAX_ROWS, MAX_ROWS));
         assert!(!state.rows.contains_key(&0));
     }
 
@@ -360,8 +360,8 @@ mod tests {
         }
         assert_eq!(summary.kinds(&store).unwrap(), totals());
         let (outcomes, since) = summary.outcomes(&store).unwrap();
-        let of_tool = &outcomes[&("mail".to_owned(), "send".to_owned())];
-        assert_eq!((of_tool.calls, of_tool.ok, of_tool.failed), (4, 3, 1));
+        let outcomes_of_tool = &outcomes[&("mail".to_owned(), "send".to_owned())];
+        assert_eq!((outcomes_of_tool.calls, outcomes_of_tool.ok, outcomes_of_tool.failed), (4, 3, 1));
         assert!(since <= first);
         // A summary that starts later has the same counts.
         let other = LogSummary::default();

@@ -10,9 +10,9 @@ use answerback_store::{Store, StoreError};
 use crate::Console;
 
 /// The interval between two pruning runs.
-const EVERY: Duration = Duration::from_mins(1);
+const INTERVAL: Duration = Duration::from_mins(1);
 /// The number of events that are removed per transaction, so that other writers wait only briefly.
-const STEP: u64 = 1000;
+const BATCH: u64 = 1000;
 /// The pause between two transactions, which lets other writers in.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -31,7 +31,7 @@ impl Retention {
     }
 
     /// Returns the first stored event, and the first one that is to stay.
-    fn first_kept(self, store: &Store, now: Timestamp) -> Result<(u64, u64), StoreError> {
+    fn oldest_to_keep(self, store: &Store, now: Timestamp) -> Result<(u64, u64), StoreError> {
         let (minimum, newest) = (store.event_minimum()?, store.head()?.event_seq);
         let by_count = (newest + 1).saturating_sub(self.count);
         let oldest = now.unix_millis() - i64::from(self.days) * 24 * 60 * 60 * 1000;
@@ -56,22 +56,22 @@ impl Retention {
 impl Console {
     /// Prunes old events in small steps, as long as the future is polled. Internal streams are kept. For every stream
     /// the number of its events and their digest are kept.
-    pub async fn keep_events(self: Arc<Self>, retention: Retention) {
+    pub async fn prune_events_periodically(self: Arc<Self>, retention: Retention) {
         loop {
             if let Err(error) = self.prune_events(retention).await {
-                tracing::warn!(%error, "old events could not be removed");
+                tracing::warn!(%error, "old live events could not be removed");
             }
-            tokio::time::sleep(EVERY).await;
+            tokio::time::sleep(INTERVAL).await;
         }
     }
 
     async fn prune_events(&self, retention: Retention) -> Result<(), StoreError> {
         let store = self.store.clone();
-        let look = tokio::task::spawn_blocking(move || retention.first_kept(&store, now())).await;
+        let range = tokio::task::spawn_blocking(move || retention.oldest_to_keep(&store, now())).await;
         let (mut minimum, below) =
-            look.unwrap_or_else(|error| Err(StoreError::unit(error.to_string())))?;
+            range.unwrap_or_else(|error| Err(StoreError::unit(error.to_string())))?;
         while minimum < below {
-            minimum = below.min(minimum + STEP);
+            minimum = below.min(minimum + BATCH);
             self.store.prune_events(minimum)?.await?;
             tokio::time::sleep(PAUSE).await;
         }

@@ -9,33 +9,33 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// The longest name of a stream, in bytes.
-const LONGEST_NAME: usize = 200;
+const MAX_NAME_BYTES: usize = 200;
 /// The longest name of an event's kind, in bytes.
-const LONGEST_KIND: usize = 64;
+const MAX_KIND_BYTES: usize = 64;
 /// The largest body of an event. Larger content belongs in a reply that the event refers to.
-pub const LARGEST_BODY: usize = 256 << 10;
+pub const MAX_BODY_BYTES: usize = 256 << 10;
 /// The largest number of events in one request.
-pub const MOST_EVENTS: usize = 1000;
+pub const MAX_EVENTS: usize = 1000;
 /// The kind of the event that reports the outcome, before the end.
 const OUTCOME: &str = "outcome";
 /// The largest number of warnings about one stream.
-const MOST_WARNINGS: usize = 20;
+const MAX_WARNINGS: usize = 20;
 /// The deepest nesting that patches may build. Walking a reply is recursive and uses the stack.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 /// The largest reply that events may build, in bytes of text plus 16 per node. A patch can copy existing content, so a
 /// small patch can add much.
-const LARGEST_REPLY: usize = 16 << 20;
+const MAX_REPLY_BYTES: usize = 16 << 20;
 /// The total work for the patches of one stream. Further patches are left out.
-const MOST_WORK: usize = 1 << 28;
+const MAX_WORK: usize = 1 << 28;
 
-/// An event on its way in.
+/// An event to publish.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::exhaustive_structs, reason = "an event is a kind and a body")]
 pub struct NewEvent {
-    /// What it is: `envelope`, `rows`, `events`, `text`, `patch`, `signal`, `note`, or a kind of the agent's own.
+    /// The kind: `envelope`, `rows`, `events`, `text`, `patch`, `signal`, `note`, or a custom kind.
     pub kind: String,
-    /// Its content.
+    /// The event's content.
     #[serde(default)]
     pub body: Value,
 }
@@ -47,33 +47,33 @@ const OWNER: &str = "principal/";
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Publisher {
     name: String,
-    may_everywhere: bool,
+    is_admin: bool,
 }
 
 impl Publisher {
     /// Creates a publisher with this name, who may publish to its own streams.
     pub fn named(name: impl Into<String>) -> Self {
-        Self { name: name.into(), may_everywhere: false }
+        Self { name: name.into(), is_admin: false }
     }
 
     /// Returns the reference for a new event. Returns `None` if the stream belongs to another principal. The owner is
     /// taken from the newest event, since every event names it. If all events were pruned, the next publisher becomes
     /// the owner.
-    fn within(
+    fn reference_in(
         &self,
         transaction: &mut dyn Transaction,
         stream: &str,
     ) -> Result<Option<String>, StoreError> {
         let newest = transaction.newest_events(stream, 1)?;
         let owner = newest.first().and_then(owner_of).unwrap_or(&self.name);
-        let is_own = owner == self.name || self.may_everywhere;
+        let is_own = owner == self.name || self.is_admin;
         Ok(is_own.then(|| format!("{OWNER}{owner}")))
     }
 }
 
 impl From<&Principal> for Publisher {
     fn from(principal: &Principal) -> Self {
-        Self { may_everywhere: principal.has(Scope::Admin), ..Self::named(principal.name()) }
+        Self { is_admin: principal.has(Scope::Admin), ..Self::named(principal.name()) }
     }
 }
 
@@ -94,15 +94,15 @@ pub async fn publish(
     events: Vec<NewEvent>,
 ) -> Result<(u64, u64), StreamError> {
     check_name(stream)?;
-    if events.is_empty() || events.len() > MOST_EVENTS {
+    if events.is_empty() || events.len() > MAX_EVENTS {
         return Err(StreamError::Count(events.len()));
     }
     // Redacting large bodies takes long, so it runs on a blocking thread.
-    let prepared = tokio::task::spawn_blocking(move || bodies_of(events)).await;
+    let prepared = tokio::task::spawn_blocking(move || redacted_bodies(events)).await;
     let (bodies, weight) = prepared.map_err(|error| StoreError::unit(error.to_string()))??;
     let (stream, by) = (stream.to_owned(), by.clone());
     let ticket = store.write_weighing(weight, move |transaction: &mut dyn Transaction| {
-        let Some(owner) = by.within(transaction, &stream)? else { return Ok(None) };
+        let Some(owner) = by.reference_in(transaction, &stream)? else { return Ok(None) };
         let (mut first, mut last) = (None, 0);
         for (kind, body) in &bodies {
             last = transaction.append_event(&stream, kind, Some(&owner), body.as_bytes())?;
@@ -110,17 +110,17 @@ pub async fn publish(
         }
         Ok(Some((first.unwrap_or(last), last)))
     })?;
-    ticket.await?.value.ok_or(StreamError::OfAnother)
+    ticket.await?.value.ok_or(StreamError::WrongOwner)
 }
 
 /// Returns the kind and the redacted body of each event, and their total weight for the store.
-fn bodies_of(events: Vec<NewEvent>) -> Result<(Vec<(String, String)>, usize), StreamError> {
+fn redacted_bodies(events: Vec<NewEvent>) -> Result<(Vec<(String, String)>, usize), StreamError> {
     let mut bodies = Vec::with_capacity(events.len());
     let mut weight = 0;
     for event in events {
         check_kind(&event.kind)?;
         let body = secrets::redact_value(&event.body).to_string();
-        if body.len() > LARGEST_BODY {
+        if body.len() > MAX_BODY_BYTES {
             return Err(StreamError::TooLarge(body.len()));
         }
         weight += body.len() + 256;
@@ -141,16 +141,16 @@ pub async fn end(
     outcome: Option<&str>,
 ) -> Result<Option<u64>, StreamError> {
     check_name(stream)?;
-    if let Some(outcome) = outcome.filter(|outcome| outcome.len() > LARGEST_BODY) {
+    if let Some(outcome) = outcome.filter(|outcome| outcome.len() > MAX_BODY_BYTES) {
         return Err(StreamError::TooLarge(outcome.len()));
     }
     let outcome = outcome.map(|word| json!({ "outcome": secrets::redact(word) }).to_string());
-    if let Some(outcome) = outcome.as_ref().filter(|outcome| outcome.len() > LARGEST_BODY) {
+    if let Some(outcome) = outcome.as_ref().filter(|outcome| outcome.len() > MAX_BODY_BYTES) {
         return Err(StreamError::TooLarge(outcome.len()));
     }
     let (stream, by) = (stream.to_owned(), by.clone());
     let ticket = store.write(move |transaction: &mut dyn Transaction| {
-        let Some(owner) = by.within(transaction, &stream)? else { return Ok(None) };
+        let Some(owner) = by.reference_in(transaction, &stream)? else { return Ok(None) };
         if let Some(outcome) = &outcome {
             // A stream that has ended already has its outcome.
             let body = outcome.as_bytes();
@@ -160,21 +160,21 @@ pub async fn end(
         }
         transaction.end_stream(&stream, Some(&owner)).map(Some)
     })?;
-    ticket.await?.value.ok_or(StreamError::OfAnother)
+    ticket.await?.value.ok_or(StreamError::WrongOwner)
 }
 
 fn check_name(name: &str) -> Result<(), StreamError> {
-    let is_one = !name.trim().is_empty()
-        && name.len() <= LONGEST_NAME
+    let is_valid = !name.trim().is_empty()
+        && name.len() <= MAX_NAME_BYTES
         && !name.chars().any(char::is_control)
         && !name.starts_with(OWN_STREAMS);
-    if is_one { Ok(()) } else { Err(StreamError::Name) }
+    if is_valid { Ok(()) } else { Err(StreamError::Name) }
 }
 
 fn check_kind(kind: &str) -> Result<(), StreamError> {
     let is_word = |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);
-    let is_one = !kind.is_empty() && kind.len() <= LONGEST_KIND && kind.chars().all(is_word);
-    if is_one && kind != Event::END && kind != OUTCOME { Ok(()) } else { Err(StreamError::Kind) }
+    let is_valid = !kind.is_empty() && kind.len() <= MAX_KIND_BYTES && kind.chars().all(is_word);
+    if is_valid && kind != Event::END && kind != OUTCOME { Ok(()) } else { Err(StreamError::Kind) }
 }
 
 /// The reason why an event was not published.
@@ -192,7 +192,7 @@ pub enum StreamError {
     /// The stream has ended.
     Ended,
     /// Another principal began the stream.
-    OfAnother,
+    WrongOwner,
     /// The store failed.
     Store(StoreError),
 }
@@ -202,23 +202,23 @@ impl std::fmt::Display for StreamError {
         match self {
             Self::Name => write!(
                 formatter,
-                "a stream has a name of 1 to {LONGEST_NAME} bytes that does not begin with {OWN_STREAMS}"
+                "the name of a stream has 1 to {MAX_NAME_BYTES} bytes, no control characters, and does not begin with {OWN_STREAMS}"
             ),
             Self::Kind => write!(
                 formatter,
-                "the kind of an event has 1 to {LONGEST_KIND} letters, digits, dots, dashes or underscores, and is not \
-                 \"end\" or \"outcome\": whoever ends the stream says those"
+                "the kind of an event has 1 to {MAX_KIND_BYTES} letters, digits, dots, dashes or underscores, and is not \
+                 \"end\" or \"outcome\", which are reserved for the end of the stream"
             ),
             Self::Count(count) => {
-                write!(formatter, "there are 1 to {MOST_EVENTS} events in a request; this one has {count}")
+                write!(formatter, "a request has 1 to {MAX_EVENTS} events; this one has {count}")
             }
             Self::TooLarge(bytes) => write!(
                 formatter,
-                "an event has at most {LARGEST_BODY} bytes; this one has {bytes}: hand the content in as a reply"
+                "an event has at most {MAX_BODY_BYTES} bytes; this one has {bytes}; submit the content as a reply"
             ),
             Self::Ended => formatter.write_str("the stream has ended"),
-            Self::OfAnother => formatter.write_str(
-                "another began this stream; publish under another name, or with the token that began it",
+            Self::WrongOwner => formatter.write_str(
+                "this stream belongs to another principal; publish under another name, or with the token that began it",
             ),
             // Agents read this text, so the details are only in the source.
             Self::Store(error) => formatter.write_str(&error.public_message()),
@@ -245,19 +245,19 @@ impl From<StoreError> for StreamError {
     }
 }
 
-/// An event as programs are shown it.
+/// An event in the form that clients receive.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[non_exhaustive]
 pub struct EventDocument {
-    /// Its place among all events.
+    /// The sequence number among all events.
     pub seq: u64,
-    /// When it was written.
+    /// The time when the event was written.
     pub time: String,
-    /// Its stream.
+    /// The event's stream.
     pub stream: String,
-    /// What it is.
+    /// The event's kind.
     pub kind: String,
-    /// Its content; nothing, once it was erased.
+    /// The content, or null if it was erased.
     pub body: Option<Value>,
 }
 
@@ -280,7 +280,7 @@ impl From<&Event> for EventDocument {
 /// The reply that the events of a stream build.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Folded {
+pub struct StreamReply {
     /// The reply so far.
     pub envelope: Option<Value>,
     /// Warnings about events that could not be applied.
@@ -293,33 +293,33 @@ pub struct Folded {
     work: usize,
 }
 
-impl Folded {
+impl StreamReply {
     /// Applies one more event. An event that cannot be applied adds a warning and changes nothing else.
     pub fn push(&mut self, event: &EventDocument) {
         let Some(body) = &event.body else { return };
-        let fitted = match event.kind.as_str() {
-            "envelope" => measured(body).map(|size| {
+        let applied = match event.kind.as_str() {
+            "envelope" => bounded_size(body).map(|size| {
                 self.size = size;
                 self.envelope = Some(body.clone());
             }),
-            "rows" => self.append(body, "rows", &["row_count"]),
-            "events" => self.append(body, "events", &["event_count"]),
-            "text" => self.text(body),
-            "patch" => self.patch(body),
-            "signal" => self.signal(body),
+            "rows" => self.append_elements(body, "rows", &["row_count"]),
+            "events" => self.append_elements(body, "events", &["event_count"]),
+            "text" => self.append_text(body),
+            "patch" => self.apply_patch(body),
+            "signal" => self.append_signal(body),
             OUTCOME => {
                 self.outcome = body["outcome"].as_str().map(ToOwned::to_owned);
                 Some(())
             }
             _ => Some(()),
         };
-        if fitted.is_none() && self.warnings.len() < MOST_WARNINGS {
-            self.warnings.push(format!("event {} ({}) does not fit", event.seq, event.kind));
+        if applied.is_none() && self.warnings.len() < MAX_WARNINGS {
+            self.warnings.push(format!("event {} ({}) cannot be applied", event.seq, event.kind));
         }
     }
 
     /// Returns the reply, or creates an empty one, because text and signals may come before any envelope.
-    fn begun(&mut self) -> &mut Value {
+    fn envelope_or_new(&mut self) -> &mut Value {
         self.envelope.get_or_insert_with(|| {
             json!({
                 "response_type": "live_execution", "summary": "", "artifacts": [], "missions_spawned": [],
@@ -328,15 +328,15 @@ impl Folded {
         })
     }
 
-    fn content(&mut self, body: &Value) -> Option<&mut Value> {
+    fn artifact_content(&mut self, body: &Value) -> Option<&mut Value> {
         let position = usize::try_from(body.get("artifact")?.as_u64()?).ok()?;
         self.envelope.as_mut()?.get_mut("artifacts")?.get_mut(position)?.get_mut("content")
     }
 
-    fn append(&mut self, body: &Value, name: &str, counts: &[&str]) -> Option<()> {
+    fn append_elements(&mut self, body: &Value, name: &str, counts: &[&str]) -> Option<()> {
         let added = body.get(name)?.as_array()?.clone();
-        self.grow(measured(body)?)?;
-        let content = self.content(body)?;
+        self.grow(bounded_size(body)?)?;
+        let content = self.artifact_content(body)?;
         let list = content.get_mut(name)?.as_array_mut()?;
         list.extend(added);
         let length = list.len();
@@ -348,14 +348,14 @@ impl Folded {
         Some(())
     }
 
-    fn text(&mut self, body: &Value) -> Option<()> {
+    fn append_text(&mut self, body: &Value) -> Option<()> {
         let added = body.get("text")?.as_str()?;
         self.grow(added.len())?;
         let target = match body.get("artifact") {
-            None => self.begun().get_mut("summary")?,
+            None => self.envelope_or_new().get_mut("summary")?,
             Some(_) => {
                 let section = body.get("section").and_then(Value::as_u64).unwrap_or_default();
-                let content = self.content(body)?;
+                let content = self.artifact_content(body)?;
                 if content.get("code").is_some() {
                     content.get_mut("code")?
                 } else {
@@ -373,15 +373,15 @@ impl Folded {
 
     /// Applies a patch one operation at a time and checks the size after each. One operation can at most double the
     /// size.
-    fn patch(&mut self, body: &Value) -> Option<()> {
+    fn apply_patch(&mut self, body: &Value) -> Option<()> {
         let operations: Vec<Operation> = serde_json::from_value(body.get("patch")?.clone()).ok()?;
         let mut envelope = self.envelope.clone()?;
         let mut size = self.size;
         for operation in operations {
             envelope = patch::apply(&envelope, std::slice::from_ref(&operation)).ok()?;
-            size = measured(&envelope)?;
+            size = bounded_size(&envelope)?;
             self.work = self.work.saturating_add(size);
-            if self.work > MOST_WORK {
+            if self.work > MAX_WORK {
                 return None;
             }
         }
@@ -391,25 +391,25 @@ impl Folded {
 
     fn grow(&mut self, added: usize) -> Option<()> {
         let size = self.size.saturating_add(added);
-        if size > LARGEST_REPLY {
+        if size > MAX_REPLY_BYTES {
             return None;
         }
         self.size = size;
         Some(())
     }
 
-    fn signal(&mut self, body: &Value) -> Option<()> {
-        self.grow(measured(body)?)?;
-        let signals = self.begun().get_mut("signals_emitted")?.as_array_mut()?;
+    fn append_signal(&mut self, body: &Value) -> Option<()> {
+        self.grow(bounded_size(body)?)?;
+        let signals = self.envelope_or_new().get_mut("signals_emitted")?.as_array_mut()?;
         signals.push(body.clone());
         Some(())
     }
 }
 
 /// Returns the size of a value, or `None` if it is too large or too deep.
-fn measured(value: &Value) -> Option<usize> {
+fn bounded_size(value: &Value) -> Option<usize> {
     fn walk(value: &Value, deep: usize, size: &mut usize) -> Option<()> {
-        if deep > DEEPEST {
+        if deep > MAX_DEPTH {
             return None;
         }
         *size += 16;
@@ -428,7 +428,7 @@ fn measured(value: &Value) -> Option<usize> {
             }
             _ => {}
         }
-        (*size <= LARGEST_REPLY).then_some(())
+        (*size <= MAX_REPLY_BYTES).then_some(())
     }
     let mut size = 0;
     walk(value, 0, &mut size)?;
@@ -439,10 +439,10 @@ fn measured(value: &Value) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn fold(events: &[(&str, Value)]) -> Folded {
-        let mut folded = Folded::default();
+    fn fold(events: &[(&str, Value)]) -> StreamReply {
+        let mut reply = StreamReply::default();
         for (number, (kind, body)) in events.iter().enumerate() {
-            folded.push(&EventDocument {
+            reply.push(&EventDocument {
                 seq: number as u64 + 1,
                 time: String::new(),
                 stream: "s".into(),
@@ -450,7 +450,7 @@ mod tests {
                 body: Some(body.clone()),
             });
         }
-        folded
+        reply
     }
 
     #[test]
@@ -461,7 +461,7 @@ mod tests {
             json!({"artifact_type": "document", "content": {"sections": [{"content": "x"}]}});
         let envelope =
             json!({"summary": "s", "artifacts": [table, code, document], "signals_emitted": []});
-        let folded = fold(&[
+        let reply = fold(&[
             ("rows", json!({"artifact": 0, "rows": [[0]]})),
             ("envelope", envelope),
             ("rows", json!({"artifact": 0, "rows": [[2], [3]]})),
@@ -476,15 +476,15 @@ mod tests {
             ("outcome", json!({"outcome": "completed"})),
         ]);
         assert_eq!(
-            folded.warnings,
+            reply.warnings,
             [
-                "event 1 (rows) does not fit",
-                "event 8 (patch) does not fit",
-                "event 10 (rows) does not fit"
+                "event 1 (rows) cannot be applied",
+                "event 8 (patch) cannot be applied",
+                "event 10 (rows) cannot be applied"
             ]
         );
-        assert_eq!(folded.outcome.as_deref(), Some("completed"));
-        insta::assert_snapshot!(folded.envelope.unwrap(), @r#"{"summary":"s!","artifacts":[{"artifact_type":"table","content":{"rows":[[1],[2],[3]],"row_count":3}},{"artifact_type":"code_block","content":{"code":"ab"}},{"artifact_type":"document","content":{"sections":[{"content":"xy"}]}}],"signals_emitted":[{"signal_type":"t"}],"live":true}"#);
+        assert_eq!(reply.outcome.as_deref(), Some("completed"));
+        insta::assert_snapshot!(reply.envelope.unwrap(), @r#"{"summary":"s!","artifacts":[{"artifact_type":"table","content":{"rows":[[1],[2],[3]],"row_count":3}},{"artifact_type":"code_block","content":{"code":"ab"}},{"artifact_type":"document","content":{"sections":[{"content":"xy"}]}}],"signals_emitted":[{"signal_type":"t"}],"live":true}"#);
     }
 
     #[test]
@@ -497,21 +497,21 @@ mod tests {
         let wide = copies("/a", &|_| "/a/-".to_owned());
         for (envelope, patch) in [(json!({"b": {}}), deep), (json!({"a": ["x".repeat(64)]}), wide)]
         {
-            let folded =
+            let reply =
                 fold(&[("envelope", envelope.clone()), ("patch", json!({ "patch": patch }))]);
-            assert_eq!(folded.envelope, Some(envelope));
-            assert_eq!(folded.warnings, ["event 2 (patch) does not fit"]);
+            assert_eq!(reply.envelope, Some(envelope));
+            assert_eq!(reply.warnings, ["event 2 (patch) cannot be applied"]);
         }
         let text = json!({"text": "x".repeat(1 << 20)});
-        let folded = fold(&vec![("text", text); 20]);
-        assert!(folded.envelope.unwrap()["summary"].as_str().unwrap().len() <= LARGEST_REPLY);
-        assert!(!folded.warnings.is_empty());
+        let reply = fold(&vec![("text", text); 20]);
+        assert!(reply.envelope.unwrap()["summary"].as_str().unwrap().len() <= MAX_REPLY_BYTES);
+        assert!(!reply.warnings.is_empty());
     }
 
     #[test]
     fn words_begin_a_reply() {
-        let folded = fold(&[("text", json!({"text": "on"})), ("text", json!({"text": " it"}))]);
-        assert_eq!(folded.envelope.unwrap()["summary"], "on it");
+        let reply = fold(&[("text", json!({"text": "on"})), ("text", json!({"text": " it"}))]);
+        assert_eq!(reply.envelope.unwrap()["summary"], "on it");
     }
 
     #[test]

@@ -186,14 +186,14 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
             tokio::spawn(Arc::clone(console).follow());
             let EventsConfig { keep_days, keep_count, .. } = configuration.config.console.events;
             let retention = Retention::new(keep_days, keep_count.into());
-            tokio::spawn(Arc::clone(console).keep_events(retention));
+            tokio::spawn(Arc::clone(console).prune_events_periodically(retention));
             if let Some(url) = configuration.config.console.webhook.clone() {
                 let file = arguments.gateway.location.folder()?.join(WEBHOOK_FILE);
                 let webhook = Webhook::new(url, file);
                 let (from, noting) = (webhook.next(), webhook.clone());
                 let tell = move |decision| webhook.clone().tell(decision);
                 let note = move |next| noting.note(next);
-                tokio::spawn(Arc::clone(console).tell_decisions(from, tell, note));
+                tokio::spawn(Arc::clone(console).notify_decisions(from, tell, note));
             }
         }
         let said = match &opened {

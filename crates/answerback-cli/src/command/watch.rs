@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use answerback::contract::Contract;
-use answerback_web::stream::{EventDocument, Folded};
+use answerback_web::stream::{EventDocument, StreamReply};
 use answerback_store::{Event, OWN_STREAMS, Store, StreamFilter};
 use anyhow::{Context, bail};
 use serde_json::Value;
@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     if !is_there {
         say(&format!("waiting for the first event of {stream}"));
     }
-    let mut folded = Folded::default();
+    let mut reply = StreamReply::default();
     let mut after = arguments.after;
     let mut output = Leavable::new(std::io::stdout().lock());
     loop {
@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         let mut is_over = false;
         for event in &page.events {
             let document = EventDocument::from(event);
-            folded.push(&document);
+            reply.push(&document);
             let line = match arguments.format {
                 OutputFormat::Json => {
                     let mut line = String::new();
@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         }
     }
     drop(output);
-    if let (Some(envelope), OutputFormat::Text) = (&folded.envelope, arguments.format) {
+    if let (Some(envelope), OutputFormat::Text) = (&reply.envelope, arguments.format) {
         say("");
         show::draw(Contract::Ui, envelope)?;
     }

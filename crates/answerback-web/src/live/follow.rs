@@ -7,7 +7,7 @@ use tokio::sync::{Notify, watch};
 use super::ring::{EventFrame, Ring};
 
 /// The interval at which the store is polled while clients follow, because other processes write to it, too.
-const LOOK_EVERY: Duration = Duration::from_millis(150);
+const POLL_INTERVAL: Duration = Duration::from_millis(150);
 /// The pause after a failed read of the store.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The number of events that are read at a time.
@@ -15,7 +15,7 @@ const PAGE: usize = 512;
 /// If the ring is further behind, it restarts at the newest event instead of reading all events.
 const CATCH_UP: u64 = 4096;
 /// The largest number of waiting cases that are counted.
-const MOST_WAITING: usize = 1000;
+const MAX_OPEN_CASES: usize = 1000;
 
 /// The present position of log and events.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -39,7 +39,7 @@ pub(crate) struct Live {
 
 /// A page of events, the gap before them, and the position to continue after.
 #[derive(Debug)]
-pub(crate) struct Page {
+pub(crate) struct FramePage {
     pub(crate) gap: Option<Gap>,
     pub(crate) frames: Vec<EventFrame>,
     pub(crate) after: u64,
@@ -61,7 +61,7 @@ impl Live {
         self: &Arc<Self>,
     ) -> Result<watch::Receiver<LivePosition>, StoreError> {
         let receiver = self.level.subscribe();
-        self.look().await?;
+        self.poll().await?;
         self.nudge();
         Ok(receiver)
     }
@@ -72,20 +72,20 @@ impl Live {
             if self.level.receiver_count() == 0 {
                 self.nudge.notified().await;
             } else {
-                let _ = tokio::time::timeout(LOOK_EVERY, self.nudge.notified()).await;
+                let _ = tokio::time::timeout(POLL_INTERVAL, self.nudge.notified()).await;
             }
-            if let Err(error) = self.look().await {
-                tracing::warn!(%error, "what happens cannot be read");
+            if let Err(error) = self.poll().await {
+                tracing::warn!(%error, "live events cannot be read");
                 tokio::time::sleep(PAUSE).await;
             }
         }
     }
 
     /// Reads new events into the ring and publishes the new position.
-    async fn look(self: &Arc<Self>) -> Result<(), StoreError> {
+    async fn poll(self: &Arc<Self>) -> Result<(), StoreError> {
         let live = Arc::clone(self);
-        let looked = tokio::task::spawn_blocking(move || live.read()).await;
-        looked.unwrap_or_else(|error| Err(StoreError::unit(error.to_string())))
+        let result = tokio::task::spawn_blocking(move || live.read()).await;
+        result.unwrap_or_else(|error| Err(StoreError::unit(error.to_string())))
     }
 
     fn read(&self) -> Result<(), StoreError> {
@@ -107,19 +107,19 @@ impl Live {
             }
         }
         let has_grown = head.size != before.size || head.event_seq != before.seq;
-        let waiting = if has_grown { self.waiting()? } else { before.waiting };
+        let waiting = if has_grown { self.open_cases()? } else { before.waiting };
         let level = LivePosition { size: head.size, seq: head.event_seq, waiting };
-        self.level.send_if_modified(|kept| {
-            let is_new = *kept != level;
-            *kept = level;
+        self.level.send_if_modified(|current| {
+            let is_new = *current != level;
+            *current = level;
             is_new
         });
         Ok(())
     }
 
-    fn waiting(&self) -> Result<usize, StoreError> {
+    fn open_cases(&self) -> Result<usize, StoreError> {
         let filter = CaseFilter::default().with_status(CaseStatus::Waiting);
-        Ok(self.store.cases(&filter, None, MOST_WAITING)?.cases.len())
+        Ok(self.store.cases(&filter, None, MAX_OPEN_CASES)?.cases.len())
     }
 
     /// Returns events after a position: from memory, or from the store for followers that are further behind.
@@ -127,19 +127,19 @@ impl Live {
         self: &Arc<Self>,
         after: u64,
         most: usize,
-    ) -> Result<Page, StoreError> {
-        let remembered = {
+    ) -> Result<FramePage, StoreError> {
+        let from_memory = {
             let ring = self.ring.read().unwrap_or_else(PoisonError::into_inner);
             ring.after(after, most)
         };
-        if let Some((frames, after)) = remembered {
-            return Ok(Page { gap: None, frames, after });
+        if let Some((frames, after)) = from_memory {
+            return Ok(FramePage { gap: None, frames, after });
         }
         let store = self.store.clone();
         let read = move || {
             let page = store.events(after, None, most)?;
             let frames = page.events.iter().map(EventFrame::of).collect();
-            Ok(Page { gap: page.gap, frames, after: page.after })
+            Ok(FramePage { gap: page.gap, frames, after: page.after })
         };
         let read = tokio::task::spawn_blocking(read).await;
         read.unwrap_or_else(|error| Err(StoreError::unit(error.to_string())))

@@ -9,9 +9,9 @@ use crate::artifact;
 use crate::stream::EventDocument;
 
 /// The largest number of events in the ring.
-const MOST: usize = 8192;
+const MAX_FRAMES: usize = 8192;
 /// The largest number of bytes in the ring.
-const MOST_BYTES: usize = 32 << 20;
+const MAX_BYTES: usize = 32 << 20;
 
 /// An event in the form in which it is sent, encoded once for all followers.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct EventFrame {
 
 impl EventFrame {
     pub(crate) fn of(event: &Event) -> Self {
-        let bytes = told(event).map(|(name, data)| {
+        let bytes = message(event).map(|(name, data)| {
             Bytes::from(format!("id: {}\nevent: {name}\ndata: {data}\n\n", event.seq))
         });
         Self { seq: event.seq, stream: event.stream.clone(), bytes: bytes.unwrap_or_default() }
@@ -32,14 +32,14 @@ impl EventFrame {
 }
 
 /// Returns the event name and the data to send. Internal streams send artifact and case events, but not their end.
-fn told(event: &Event) -> Option<(&'static str, Value)> {
+fn message(event: &Event) -> Option<(&'static str, Value)> {
     if !event.stream.starts_with(OWN_STREAMS) {
         return Some(("live", serde_json::to_value(EventDocument::from(event)).ok()?));
     }
     if event.kind == Event::END {
         return None;
     }
-    if let Some(artifact) = artifact::told(event) {
+    if let Some(artifact) = artifact::live_message(event) {
         return Some(("artifact", artifact));
     }
     let case = event.stream.strip_prefix(CASE_STREAMS)?;
@@ -81,7 +81,7 @@ impl Ring {
             self.frames.push_back(frame);
         }
         self.end = end;
-        while self.frames.len() > MOST || self.bytes > MOST_BYTES {
+        while self.frames.len() > MAX_FRAMES || self.bytes > MAX_BYTES {
             let Some(oldest) = self.frames.pop_front() else { break };
             self.bytes -= oldest.bytes.len();
         }
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(seen(20, 9), Some((vec![], 20)));
         assert_eq!(seen(9, 9), None);
         let mut small = Ring::default();
-        small.push((1..=MOST as u64 + 5).map(frame), MOST as u64 + 5);
+        small.push((1..=MAX_FRAMES as u64 + 5).map(frame), MAX_FRAMES as u64 + 5);
         assert!(small.after(4, 1).is_none() && small.after(5, 1).is_some());
     }
 }

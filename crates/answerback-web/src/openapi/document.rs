@@ -6,12 +6,12 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::operations::{Content, OPERATIONS, Operation};
+use super::operations::{ApiOperation, BodySchema, OPERATIONS};
 use super::parameters::path_parameter;
 use crate::artifact::ArtifactDocument;
 use crate::case::{CaseDocument, Proposal, Question};
 use crate::host::AgentsView;
-use crate::reply::Row;
+use crate::reply::ReplyRow;
 use crate::stream::EventDocument;
 use crate::{Commands, ServerView, ToolView};
 
@@ -34,7 +34,7 @@ pub fn document() -> Value {
             "title": "Answerback",
             "version": env!("CARGO_PKG_VERSION"),
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
-            "description": "Replies of agents and their tools: record, list, prove, follow live, and decide. Every request needs a bearer token, or the cookie of a session; every problem is an ATDF enriched error. A body is read as JSON, whatever the header Content-Type says. An object that has a name twice is an error.",
+            "description": "Replies of agents and their tools: record, list, prove, follow live, and decide. Every request needs a bearer token or the cookie of a session. Every problem is an ATDF enriched error. A body is parsed as JSON, whatever its Content-Type. An object with a duplicate member name is an error.",
         },
         "servers": [{"url": "http://127.0.0.1:7311"}],
         "security": [{"token": []}, {"session": []}],
@@ -49,7 +49,7 @@ pub fn document() -> Value {
     })
 }
 
-impl Operation {
+impl ApiOperation {
     fn to_json(&self) -> Value {
         let names =
             self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
@@ -67,7 +67,7 @@ impl Operation {
             }
             responses.insert(status.to_string(), response);
         }
-        let problem = |about: &str| json!({"description": about, "content": content(Content::Json("Problem"))});
+        let problem = |about: &str| json!({"description": about, "content": content(BodySchema::Json("Problem"))});
         for (status, about) in self.all_problems() {
             responses.insert(status.to_owned(), problem(&about.join("; ")));
         }
@@ -75,7 +75,7 @@ impl Operation {
         let mut operation =
             json!({"summary": self.about, "parameters": parameters, "responses": responses});
         if let Some(content) = content(self.body) {
-            let is_required = !matches!(self.body, Content::OptionalJson(_));
+            let is_required = !matches!(self.body, BodySchema::OptionalJson(_));
             operation["requestBody"] = json!({"required": is_required, "content": content});
         }
         match self.scope {
@@ -86,22 +86,22 @@ impl Operation {
     }
 }
 
-impl Operation {
+impl ApiOperation {
     /// Returns the problems by status: the common ones for this form of operation, and its own.
     fn all_problems(&self) -> BTreeMap<&'static str, Vec<&'static str>> {
-        let has_body = !matches!(self.body, Content::None);
+        let has_body = !matches!(self.body, BodySchema::None);
         let has_path_parameter = self.path.contains('{');
         let common = [
             (
                 "400",
                 has_body || has_path_parameter || !self.query.is_empty(),
-                "INVALID_PARAMETER or BAD_REQUEST: a parameter or the body is not as described here",
+                "INVALID_PARAMETER or BAD_REQUEST: a parameter or the body does not match this description",
             ),
-            ("401", self.scope.is_some(), "UNAUTHENTICATED: no token that is known"),
+            ("401", self.scope.is_some(), "UNAUTHENTICATED: the token is missing or unknown"),
             ("403", self.scope.is_some(), "SCOPE_MISSING or FORBIDDEN: the token may not do this"),
-            ("404", has_path_parameter, "NOT_FOUND: what the path names is not here"),
-            ("408", has_body, "BODY_TOO_SLOW: the body was not there in time"),
-            ("413", has_body, "BODY_TOO_LARGE: the body is larger than the operation takes"),
+            ("404", has_path_parameter, "NOT_FOUND: the path names nothing that exists"),
+            ("408", has_body, "BODY_TOO_SLOW: the body did not arrive in time"),
+            ("413", has_body, "BODY_TOO_LARGE: the body exceeds the operation's limit"),
         ];
         let mut problems: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (status, applies, about) in common {
@@ -116,11 +116,11 @@ impl Operation {
     }
 }
 
-fn content(content: Content) -> Option<Value> {
+fn content(content: BodySchema) -> Option<Value> {
     match content {
-        Content::None => None,
-        Content::Other(media_type) => Some(json!({ media_type: {} })),
-        Content::Json(name) | Content::OptionalJson(name) => {
+        BodySchema::None => None,
+        BodySchema::Other(media_type) => Some(json!({ media_type: {} })),
+        BodySchema::Json(name) | BodySchema::OptionalJson(name) => {
             Some(json!({"application/json": {"schema": {"$ref": format!("#{SCHEMAS}/{name}")}}}))
         }
     }
@@ -133,7 +133,7 @@ fn schemas() -> Value {
     };
     // In responses, members that are always written are required, even if they may be null.
     let mut answers = settings().for_serialize().into_generator();
-    add::<Row>(&mut answers);
+    add::<ReplyRow>(&mut answers);
     add::<CaseDocument>(&mut answers);
     add::<EventDocument>(&mut answers);
     add::<ArtifactDocument>(&mut answers);
@@ -190,7 +190,7 @@ fn call_to_check() -> Value {
         }
     }
     schema["properties"]["schema"] = json!({
-        "description": "The tool's inputSchema, an object or a boolean. One that cannot be used leaves the call unchecked. Without it the tool is one of the gateway's, by its name there.",
+        "description": "The tool's inputSchema, an object or a boolean. With an unusable schema the call stays unchecked. Without a schema, the tool is looked up by its name in the gateway.",
     });
     schema
 }
@@ -202,9 +202,9 @@ fn checked_call() -> Value {
         {
             "type": "object",
             "properties": {
-                "waived": {"type": "boolean", "description": "A person let the call run once although the check failed"},
-                "arguments": {"description": "The arguments that a person corrected, to run instead"},
-                "guidance": {"type": "string", "description": "A person's words for the model"},
+                "waived": {"type": "boolean", "description": "True if a person allowed the call to run once although the check failed"},
+                "arguments": {"description": "The arguments as corrected by a person, to run instead"},
+                "guidance": {"type": "string", "description": "A person's guidance for the model"},
             },
         },
     ]})

@@ -12,11 +12,11 @@ use answerback_record::{
 use answerback_store::{Store, StoreError, Transaction, entry_reference};
 
 use crate::artifact::{ArtifactDocument, SubmittedArtifact, register};
-use crate::case::{Asked, open};
+use crate::case::{CaseRequest, open_case};
 use crate::files::Files;
 
 /// The largest number of cases that one reply may open.
-const MOST_ASKED: usize = 20;
+const MAX_CASES: usize = 20;
 
 /// The name of the part with the state of the reply's files when it was recorded.
 pub(crate) const FILES: &str = "files";
@@ -55,7 +55,7 @@ impl SubmittedReply {
 /// A recorded reply.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Taken {
+pub struct IngestedReply {
     /// The index of its entry.
     pub index: u64,
     /// The reply's id.
@@ -79,37 +79,37 @@ pub struct Taken {
 /// # Errors
 ///
 /// If the document is not a reply, or cannot be recorded. A reply that breaks its contract is recorded as rejected.
-pub async fn take_in(
+pub async fn ingest(
     store: &Store,
-    in_force: Option<Arc<InForce>>,
-    handed_in: SubmittedReply,
-) -> Result<Taken, TakeInError> {
-    take_in_with(store, in_force, &Files::default(), handed_in).await
+    governance: Option<Arc<InForce>>,
+    reply: SubmittedReply,
+) -> Result<IngestedReply, IngestError> {
+    ingest_with_files(store, governance, &Files::default(), reply).await
 }
 
 /// Records a reply like the public function, and also hashes the files that the reply refers to.
-pub(crate) async fn take_in_with(
+pub(crate) async fn ingest_with_files(
     store: &Store,
-    in_force: Option<Arc<InForce>>,
+    governance: Option<Arc<InForce>>,
     files: &Files,
-    handed_in: SubmittedReply,
-) -> Result<Taken, TakeInError> {
-    let (aside, files) = (store.clone(), files.clone());
+    reply: SubmittedReply,
+) -> Result<IngestedReply, IngestError> {
+    let (reader, files) = (store.clone(), files.clone());
     // Checking and hashing a large document takes long, so it runs on a blocking thread.
-    let prepare = move || Prepared::new(&aside, in_force.as_deref(), &files, handed_in);
+    let prepare = move || PreparedReply::new(&reader, governance.as_deref(), &files, reply);
     let prepared = tokio::task::spawn_blocking(prepare).await;
     let prepared = prepared.map_err(|error| StoreError::unit(error.to_string()))??;
-    let Prepared { contract, findings, is_rejected, id, recording, .. } = prepared;
-    let Prepared { asked, brought, principal, weight, .. } = prepared;
-    let (cases, told) = (asked.iter().map(|(id, _)| id.clone()).collect(), id.clone());
+    let PreparedReply { contract, findings, is_rejected, id, recording, .. } = prepared;
+    let PreparedReply { requests, submitted, principal, weight, .. } = prepared;
+    let (cases, reply_id) = (requests.iter().map(|(id, _)| id.clone()).collect(), id.clone());
     let ticket = store.write_weighing(weight, move |transaction: &mut dyn Transaction| {
         let recorded = recording.append(transaction)?;
         let mut artifacts = Vec::new();
         if let Recorded::New(appended) = &recorded {
-            artifacts = register(transaction, &brought, (&told, &principal), appended)?;
-            for (case, asked) in &asked {
+            artifacts = register(transaction, &submitted, (&reply_id, &principal), appended)?;
+            for (case, request) in &requests {
                 let reference = entry_reference(appended.index);
-                open(transaction, case, asked, (&told, appended.index), &reference)?;
+                open_case(transaction, case, request, (&reply_id, appended.index), &reference)?;
             }
         }
         Ok((recorded, artifacts))
@@ -119,48 +119,49 @@ pub(crate) async fn take_in_with(
         Recorded::New(appended) => (appended.index, false),
         Recorded::Repeated(index) => (index, true),
         Recorded::Conflict { appended, first } => {
-            return Err(TakeInError::Taken { id, first, index: appended.index });
+            return Err(IngestError::IdTaken { id, first, index: appended.index });
         }
     };
     let cases = if is_repeated { Vec::new() } else { cases };
-    Ok(Taken { index, id, contract, is_rejected, is_repeated, findings, cases, artifacts })
+    Ok(IngestedReply { index, id, contract, is_rejected, is_repeated, findings, cases, artifacts })
 }
 
 /// A checked reply, with everything that its transaction writes.
-struct Prepared {
+struct PreparedReply {
     contract: Contract,
     findings: Vec<ValidationError>,
     is_rejected: bool,
     id: String,
     recording: Recording,
-    asked: Vec<(UuidV7, Asked)>,
-    brought: Vec<SubmittedArtifact>,
+    requests: Vec<(UuidV7, CaseRequest)>,
+    submitted: Vec<SubmittedArtifact>,
     principal: String,
     weight: usize,
 }
 
-impl Prepared {
+impl PreparedReply {
     fn new(
         store: &Store,
-        in_force: Option<&InForce>,
+        governance: Option<&InForce>,
         files: &Files,
-        handed_in: SubmittedReply,
-    ) -> Result<Self, TakeInError> {
-        let SubmittedReply { bytes, contract, profile, principal, limits } = handed_in;
-        let judged = JudgedReply::read(bytes, contract, profile, limits, (in_force, None))?;
+        reply: SubmittedReply,
+    ) -> Result<Self, IngestError> {
+        let SubmittedReply { bytes, contract, profile, principal, limits } = reply;
+        let judged = JudgedReply::read(bytes, contract, profile, limits, (governance, None))?;
         let (contract, is_rejected) = (judged.contract, judged.is_rejected());
-        let asked = if is_rejected { Vec::new() } else { Asked::all_of(&judged.value, contract) };
-        if asked.len() > MOST_ASKED {
-            return Err(TakeInError::TooMuchAsked(asked.len()));
+        let requests =
+            if is_rejected { Vec::new() } else { CaseRequest::all_of(&judged.value, contract) };
+        if requests.len() > MAX_CASES {
+            return Err(IngestError::TooManyCases(requests.len()));
         }
-        let brought = if is_rejected {
+        let submitted = if is_rejected {
             Vec::new()
         } else {
             SubmittedArtifact::all_of(&judged.value, contract)
         };
         let unit = |error: std::io::Error| StoreError::unit(error.to_string());
         let reply_id = reply_id().map_err(unit)?;
-        let request_id = judged.request_id().map_or_else(fresh_id, Ok)?;
+        let request_id = judged.request_id().map_or_else(random_request_id, Ok)?;
         let token = Token::new(&principal).ok();
         let request = Draft::request().with_request_id(request_id);
         let request = judged.told(request, token.as_ref(), None);
@@ -170,18 +171,18 @@ impl Prepared {
         for part in parts(store, RESPONSE, &text, None)? {
             draft = draft.with_part(part);
         }
-        let noted = if is_rejected { Vec::new() } else { files.note(&judged.value) };
-        if !noted.is_empty() {
-            let noted = serde_json::to_vec(&noted).unwrap_or_default();
-            draft = draft.with_part(store.part(FILES, noted)?);
+        let hashed = if is_rejected { Vec::new() } else { files.hash_files(&judged.value) };
+        if !hashed.is_empty() {
+            let hashed = serde_json::to_vec(&hashed).unwrap_or_default();
+            draft = draft.with_part(store.part(FILES, hashed)?);
         }
-        let asked: Vec<(UuidV7, Asked)> = asked
+        let requests: Vec<(UuidV7, CaseRequest)> = requests
             .into_iter()
-            .map(|asked| Ok((UuidV7::from_time(now(), random()?), asked)))
+            .map(|request| Ok((UuidV7::from_time(now(), random()?), request)))
             .collect::<std::io::Result<_>>()
             .map_err(unit)?;
         let id = draft.response_id().unwrap_or(reply_id).to_string();
-        let weight = judged.bytes.len() + 16384 + 1024 * brought.len();
+        let weight = judged.bytes.len() + 16384 + 1024 * submitted.len();
         let recording = Recording::new(&judged, (request, draft), token.as_ref(), None);
         let recording = recording.map_err(unit)?;
         let findings = judged.findings;
@@ -191,8 +192,8 @@ impl Prepared {
             is_rejected,
             id,
             recording,
-            asked,
-            brought,
+            requests,
+            submitted,
             principal,
             weight,
         })
@@ -200,7 +201,7 @@ impl Prepared {
 }
 
 /// Creates an id for a request without one: a UUID of version 4, as the contracts require.
-fn fresh_id() -> Result<Id, StoreError> {
+fn random_request_id() -> Result<Id, StoreError> {
     let random = random().map_err(|error| StoreError::unit(error.to_string()))?;
     Id::try_from(&UuidV4::from_random(random)).map_err(StoreError::unit)
 }
@@ -208,13 +209,13 @@ fn fresh_id() -> Result<Id, StoreError> {
 /// The reason why a document was not recorded as a valid reply.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum TakeInError {
+pub enum IngestError {
     /// The document is not a reply.
     Reply(ReplyError),
     /// The reply contains more questions and proposals than allowed.
-    TooMuchAsked(usize),
+    TooManyCases(usize),
     /// Another reply has the same id. The attempt is recorded as rejected.
-    Taken {
+    IdTaken {
         /// The id.
         id: String,
         /// The entry of the other reply.
@@ -226,20 +227,20 @@ pub enum TakeInError {
     Store(StoreError),
 }
 
-impl std::fmt::Display for TakeInError {
+impl std::fmt::Display for IngestError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Reply(error) => error.fmt(formatter),
-            Self::TooMuchAsked(count) => {
+            Self::TooManyCases(count) => {
                 write!(
                     formatter,
-                    "a reply asks a person at most {MOST_ASKED} things; this one asks {count}"
+                    "a reply may contain at most {MAX_CASES} questions and proposals; this one has {count}"
                 )
             }
-            Self::Taken { id, first, index } => {
+            Self::IdTaken { id, first, index } => {
                 write!(
                     formatter,
-                    "entry {first} is another reply with the id {id}; this one is recorded as rejected, as entry {index}"
+                    "another reply, entry {first}, already has the id {id}; this one was recorded as rejected, in entry {index}"
                 )
             }
             // Agents read this text, so the details are only in the source.
@@ -248,7 +249,7 @@ impl std::fmt::Display for TakeInError {
     }
 }
 
-impl std::error::Error for TakeInError {
+impl std::error::Error for IngestError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Store(error) => Some(error),
@@ -257,13 +258,13 @@ impl std::error::Error for TakeInError {
     }
 }
 
-impl From<ReplyError> for TakeInError {
+impl From<ReplyError> for IngestError {
     fn from(error: ReplyError) -> Self {
         Self::Reply(error)
     }
 }
 
-impl From<StoreError> for TakeInError {
+impl From<StoreError> for IngestError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }

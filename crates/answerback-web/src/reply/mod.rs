@@ -4,9 +4,9 @@ mod ingest;
 mod reply_view;
 mod row;
 
-pub use ingest::{SubmittedReply, TakeInError, Taken, take_in};
-pub use row::Row;
+pub use ingest::{IngestError, IngestedReply, SubmittedReply, ingest};
+pub use row::ReplyRow;
 
-pub(crate) use ingest::{FILES, take_in_with};
+pub(crate) use ingest::{FILES, ingest_with_files};
 pub(crate) use reply_view::{ReplyView, part, part_text};
-pub(crate) use row::{is_passed, shortened, time_of};
+pub(crate) use row::{is_passed, time_of};

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// The path of the gateway's envelope in a delivered result.
 const ENVELOPE: &str = "/but/_meta/dev.answerback~1envelope";
 /// The path of the envelope in a result that the gateway itself produced.
-const OWN_ENVELOPE: &str = "/_meta/dev.answerback~1envelope";
+const GATEWAY_RESULT_ENVELOPE: &str = "/_meta/dev.answerback~1envelope";
 
 /// An entry of the log, prepared for people.
 #[derive(Clone, Debug, Default)]
@@ -27,32 +27,32 @@ impl ReplyView {
     /// Builds the view of an entry with its parts.
     pub(crate) fn of(entry: &Entry) -> Self {
         if let Some(document) = part(entry, "response") {
-            let named = entry.leaf.text("contract").and_then(|word| word.parse().ok());
+            let recorded = entry.leaf.text("contract").and_then(|word| word.parse().ok());
             let contract =
-                named.or_else(|| recognise(&document).map(|recognised| recognised.contract));
-            let shown = Self::of_document(document, contract);
+                recorded.or_else(|| recognise(&document).map(|recognised| recognised.contract));
+            let view = Self::of_document(document, contract);
             // An attested result is shown in the tool's own contract, if the tool used one.
-            return match part(entry, "received").and_then(|received| in_own_words(&received)) {
-                Some((ui, losses)) => Self { ui: Some(ui), losses, ..shown },
-                None => shown,
+            return match part(entry, "received").and_then(|received| inner_reply_for_people(&received)) {
+                Some((ui, losses)) => Self { ui: Some(ui), losses, ..view },
+                None => view,
             };
         }
         match part(entry, "received") {
             Some(received) => Self::of_result(entry, &received),
-            None => Self::of_own(entry),
+            None => Self::of_gateway_result(entry),
         }
     }
 
     /// Builds the view of a result that the gateway itself produced: a tool envelope with its content.
-    fn of_own(entry: &Entry) -> Self {
-        let own = part(entry, "delivered").filter(|_| entry.leaf.kind() == Kind::Response);
-        let Some(own) = own else { return Self::default() };
-        match own.pointer(OWN_ENVELOPE).cloned() {
+    fn of_gateway_result(entry: &Entry) -> Self {
+        let result = part(entry, "delivered").filter(|_| entry.leaf.kind() == Kind::Response);
+        let Some(result) = result else { return Self::default() };
+        match result.pointer(GATEWAY_RESULT_ENVELOPE).cloned() {
             Some(mut envelope) => {
-                envelope["data"] = json!({ "content": own.get("content") });
+                envelope["data"] = json!({ "content": result.get("content") });
                 Self::of_document(envelope, Some(Contract::Tool))
             }
-            None => Self { document: Some(own), ..Self::default() },
+            None => Self { document: Some(result), ..Self::default() },
         }
     }
 
@@ -80,7 +80,7 @@ impl ReplyView {
         let Some(envelope) = envelope else {
             return Self { document: Some(received.clone()), ..Self::default() };
         };
-        let (ui, losses) = match in_own_words(received) {
+        let (ui, losses) = match inner_reply_for_people(received) {
             Some((ui, losses)) => (Some(ui), losses),
             None => for_people(&envelope, Contract::Tool),
         };
@@ -94,7 +94,7 @@ impl ReplyView {
 }
 
 /// Converts the result of a tool that replies in one of our contracts.
-fn in_own_words(received: &Value) -> Option<(Value, Vec<String>)> {
+fn inner_reply_for_people(received: &Value) -> Option<(Value, Vec<String>)> {
     let inner = received.get("structuredContent")?;
     let contract = recognise(inner)?.contract;
     if !Contract::REPLIES.contains(&contract) {

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::ReplyView;
+use crate::text::shortened;
 
 /// The longest summary in a list, in characters.
 const SUMMARY: usize = 300;
@@ -15,42 +16,42 @@ const SUMMARY: usize = 300;
 /// A reply in a list.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[non_exhaustive]
-pub struct Row {
-    /// Its id, where it has one.
+pub struct ReplyRow {
+    /// The reply's id, if it has one.
     pub id: Option<String>,
-    /// Its place in the ledger.
+    /// The index of the reply's entry in the ledger.
     pub index: u64,
-    /// When it was recorded.
+    /// The time when the reply was recorded.
     pub time: String,
-    /// `response`, `rejected`, `validation` or `escalation`.
+    /// The kind of entry: `response`, `rejected`, `validation` or `escalation`.
     pub kind: String,
-    /// The contract that it is in.
+    /// The reply's contract.
     pub contract: Option<String>,
-    /// What became of it.
+    /// The recorded outcome.
     pub outcome: Option<String>,
-    /// The tool that answered.
+    /// The tool that was called.
     pub tool: Option<String>,
-    /// The agent that manifest and lock vouch for.
+    /// The agent that was verified against manifest and lock.
     pub agent: Option<String>,
-    /// The server behind the gateway.
+    /// The server that the call was forwarded to.
     pub server: Option<String>,
-    /// On whose behalf.
+    /// The principal that submitted the reply or made the call.
     pub principal: Option<String>,
-    /// What it says, in a line or two.
+    /// A summary of one or two lines.
     pub summary: String,
-    /// How many artifacts of which type.
+    /// The number of artifacts of each type.
     pub artifacts: BTreeMap<String, usize>,
-    /// The stream that goes with it.
+    /// The live stream of the reply.
     pub live_stream_id: Option<String>,
-    /// Whether some of its content was erased.
+    /// True if some of the content was erased.
     pub erased: bool,
 }
 
-impl Row {
-    pub(crate) fn of(entry: &Entry, shown: &ReplyView) -> Self {
+impl ReplyRow {
+    pub(crate) fn of(entry: &Entry, view: &ReplyView) -> Self {
         let leaf = &entry.leaf;
         let text = |name: &str| leaf.text(name).map(ToOwned::to_owned);
-        let ui = shown.ui.as_ref();
+        let ui = view.ui.as_ref();
         let mut artifacts = BTreeMap::new();
         for artifact in
             ui.and_then(|ui| ui.get("artifacts")).and_then(Value::as_array).into_iter().flatten()
@@ -72,7 +73,7 @@ impl Row {
             agent: text("agent_id"),
             server: text("upstream"),
             principal: text("principal"),
-            summary: summary(leaf, shown),
+            summary: summary(leaf, view),
             artifacts,
             live_stream_id: stream.map(ToOwned::to_owned),
             erased: entry.parts.len() < leaf.commitments().len(),
@@ -80,7 +81,7 @@ impl Row {
     }
 }
 
-impl Row {
+impl ReplyRow {
     /// Estimates the size of the row's texts in bytes.
     pub(crate) fn size(&self) -> usize {
         let texts = [
@@ -105,52 +106,44 @@ pub(crate) fn time_of(leaf: &Leaf) -> String {
     Timestamp::from_unix_micros(leaf.micros()).to_offset_micros()
 }
 
-/// Shortens a text for lists. The text is plain data: the client escapes it.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
 /// True if a call that a client had checked may run.
 pub(crate) fn is_passed(outcome: &str) -> bool {
     matches!(outcome, "ok" | "waived" | "corrected")
 }
 
-fn summary(leaf: &Leaf, shown: &ReplyView) -> String {
-    if let Some(said) = shown.summary() {
-        return shortened(said, SUMMARY);
+fn summary(leaf: &Leaf, view: &ReplyView) -> String {
+    if let Some(summary) = view.summary() {
+        return shortened(summary, SUMMARY);
     }
-    let tool = leaf.text("tool").unwrap_or("a tool that nobody has");
+    let tool = leaf.text("tool").unwrap_or("an unknown tool");
     let codes = || -> String {
         let codes = leaf.member("codes").and_then(Value::as_array).into_iter().flatten();
         codes.filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
     };
     let outcome = leaf.text("outcome").unwrap_or("answered");
     match leaf.kind() {
-        Kind::Validation if outcome == "refused" => format!("{tool}: was not run ({})", codes()),
+        Kind::Validation if outcome == "refused" => format!("{tool}: not run ({})", codes()),
         Kind::Validation if outcome == "stopped" => {
-            format!("{tool}: was not run, a person stopped its calls")
+            format!("{tool}: not run, because a person stopped its calls")
         }
         // The findings belong to the call that opened the case, not to this one.
         Kind::Validation if outcome == "blocked" && codes().is_empty() => {
-            format!("{tool}: was not run, a person is asked")
+            format!("{tool}: not run, waiting for a person's decision")
         }
         Kind::Validation if is_passed(outcome) => match outcome {
-            "waived" => format!("{tool}: was checked, and let through by a person"),
-            "corrected" => format!("{tool}: was checked, and a person corrected it"),
-            _ => format!("{tool}: was checked, and fits its schema"),
+            "waived" => format!("{tool}: allowed by a person although the check failed"),
+            "corrected" => format!("{tool}: corrected by a person"),
+            _ => format!("{tool}: checked, the arguments match the schema"),
         },
         Kind::Validation => {
             let count = |name| leaf.member(name).and_then(Value::as_u64).unwrap_or_default();
             let (attempt, most) = (count("attempt"), count("max_attempts"));
-            format!("{tool}: attempt {attempt} of {most} does not fit its schema ({})", codes())
+            format!("{tool}: attempt {attempt} of {most} does not match the schema ({})", codes())
         }
         Kind::Escalation => match (leaf.text("tool"), outcome) {
-            (_, "released") => "a call was unblocked without a person's decision".to_owned(),
-            (Some(tool), _) => format!("{tool}: a person was asked"),
-            (None, _) => "a person was asked".to_owned(),
+            (_, "released") => "a blocked call was released without a decision".to_owned(),
+            (Some(tool), _) => format!("{tool}: escalated to a person"),
+            (None, _) => "escalated to a person".to_owned(),
         },
         Kind::Rejected => format!("rejected: {}", codes()),
         _ => format!("{tool}: {outcome}"),

@@ -16,7 +16,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Console;
-use crate::ask::{self, Answer, internal, not_found, ok};
+use super::problem::{internal, not_found};
+use super::request::parse_body;
+use super::response::{ApiResult, json_response, ok};
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
     let state = || Arc::clone(console);
@@ -29,13 +31,13 @@ pub(super) fn routes(console: &Arc<Console>) -> Routes {
 }
 
 #[derive(Deserialize)]
-struct Unlock {
+struct UnlockRequest {
     token: String,
 }
 
 /// Opens a session with the token of a launch link.
-async fn unlock(State(console): State<Arc<Console>>, body: Bytes) -> Answer {
-    let Unlock { token } = ask::body(&body, &[])?;
+async fn unlock(State(console): State<Arc<Console>>, body: Bytes) -> ApiResult {
+    let UnlockRequest { token } = parse_body(&body, &[])?;
     let cookie = match console.sessions.redeem_guarded(&token).await {
         Ok(cookie) => cookie,
         Err(RedeemError::NoRandomness(error)) => return Err(internal(error)),
@@ -48,11 +50,11 @@ async fn unlock(State(console): State<Arc<Console>>, body: Bytes) -> Answer {
                 RedeemError::Late => "LAUNCH_TOKEN_LATE",
                 _ => "UNAUTHENTICATED",
             };
-            let command = console.behind.commands().link;
-            let told = ErrorBuilder::new(code, error.to_string(), "token")
-                .condition("The token is that of a link that was not opened yet")
-                .solution(format!("Make a new link: {command}"));
-            return Err(Problem::told(ProblemKind::Unauthenticated, told));
+            let command = console.host.commands().link;
+            let error = ErrorBuilder::new(code, error.to_string(), "token")
+                .condition("The token belongs to a launch link that was not opened yet")
+                .solution(format!("Create a new link: {command}"));
+            return Err(Problem::told(ProblemKind::Unauthenticated, error));
         }
     };
     let principal =
@@ -60,19 +62,19 @@ async fn unlock(State(console): State<Arc<Console>>, body: Bytes) -> Answer {
     let name = cookie_name(console.settings.port);
     let set = format!("{name}={}; HttpOnly; SameSite=Strict; Path=/", cookie.text());
     let set = HeaderValue::try_from(set).map_err(internal)?;
-    let mut answer = ask::json(StatusCode::CREATED, &told(&console, &principal))?;
-    answer.headers_mut().insert(header::SET_COOKIE, set);
-    Ok(answer)
+    let mut response = json_response(StatusCode::CREATED, &session_json(&console, &principal))?;
+    response.headers_mut().insert(header::SET_COOKIE, set);
+    Ok(response)
 }
 
 async fn current(
     State(console): State<Arc<Console>>,
     Extension(principal): Extension<Principal>,
-) -> Answer {
-    ok(&told(&console, &principal))
+) -> ApiResult {
+    ok(&session_json(&console, &principal))
 }
 
-fn told(console: &Console, principal: &Principal) -> Value {
+fn session_json(console: &Console, principal: &Principal) -> Value {
     let scopes: Vec<&str> = [Scope::Call, Scope::Ingest, Scope::Read, Scope::Decide, Scope::Admin]
         .into_iter()
         .filter(|scope| principal.has(*scope))
@@ -85,7 +87,7 @@ fn told(console: &Console, principal: &Principal) -> Value {
         "version": env!("CARGO_PKG_VERSION"),
         "log": console.store.origin().ok(),
         "demo": console.settings.is_demo,
-        "commands": console.behind.commands(),
+        "commands": console.host.commands(),
     })
 }
 
@@ -100,7 +102,7 @@ async fn leave(
 async fn list(
     State(console): State<Arc<Console>>,
     Extension(principal): Extension<Principal>,
-) -> Answer {
+) -> ApiResult {
     let sessions: Vec<Value> = console
         .sessions
         .list(&principal)
@@ -108,8 +110,8 @@ async fn list(
         .map(|session| {
             json!({
                 "id": session.id,
-                "created": written(session.created),
-                "last_used": written(session.last_used),
+                "created": format_time(session.created),
+                "last_used": format_time(session.last_used),
                 "is_current": session.is_current,
             })
         })
@@ -117,7 +119,7 @@ async fn list(
     ok(&json!({ "sessions": sessions }))
 }
 
-async fn revoke(State(console): State<Arc<Console>>, Path(id): Path<String>) -> Answer {
+async fn revoke(State(console): State<Arc<Console>>, Path(id): Path<String>) -> ApiResult {
     if console.sessions.revoke(&id) {
         Ok(StatusCode::NO_CONTENT.into_response())
     } else {
@@ -130,15 +132,15 @@ async fn revoke(State(console): State<Arc<Console>>, Path(id): Path<String>) -> 
 async fn launch(
     State(console): State<Arc<Console>>,
     Extension(principal): Extension<Principal>,
-) -> Answer {
+) -> ApiResult {
     if console.settings.launcher.as_deref() != Some(principal.name()) {
         return Err(Problem::new(ProblemKind::Forbidden));
     }
     let token = console.sessions.launch().map_err(internal)?;
-    ask::json(StatusCode::CREATED, &json!({ "fragment": format!("t={}", token.text()) }))
+    json_response(StatusCode::CREATED, &json!({ "fragment": format!("t={}", token.text()) }))
 }
 
-fn written(time: SystemTime) -> String {
+fn format_time(time: SystemTime) -> String {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let millis = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
     Timestamp::from_unix_millis(millis).to_offset_micros()

@@ -9,10 +9,11 @@ use axum::routing::get;
 use serde_json::json;
 
 use crate::Console;
-use crate::ask::{Answer, aside, ok, store_problem};
+use super::problem::store_problem;
+use super::response::{ApiResult, blocking, ok};
 
 /// The largest number of streams that are counted.
-const MOST_STREAMS: usize = 200;
+const MAX_STREAMS: usize = 200;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
     let overview = get(overview).with_state(Arc::clone(console));
@@ -23,12 +24,12 @@ pub(super) fn routes(console: &Arc<Console>) -> Routes {
     )
 }
 
-async fn overview(State(console): State<Arc<Console>>) -> Answer {
+async fn overview(State(console): State<Arc<Console>>) -> ApiResult {
     let level = console.live.subscribe().await.map_err(|error| store_problem(&error))?;
     let level = *level.borrow();
     let store = console.store.clone();
     let filter = StreamFilter::default().without(OWN_STREAMS);
-    let streams = aside(move || store.streams(filter, MOST_STREAMS)).await?;
+    let streams = blocking(move || store.streams(filter, MAX_STREAMS)).await?;
     let open = streams.iter().filter(|stream| !stream.is_ended).count();
     ok(&json!({
         "waiting": level.waiting, "size": level.size, "seq": level.seq,

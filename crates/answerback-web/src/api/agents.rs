@@ -7,16 +7,17 @@ use axum::extract::State;
 use axum::routing::get;
 
 use crate::Console;
-use crate::ask::{Answer, internal, ok};
+use super::problem::internal;
+use super::response::{ApiResult, ok};
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
     let agents = get(agents).with_state(Arc::clone(console));
     Routes::new().route("/api/agents", Scope::Read, agents)
 }
 
-async fn agents(State(console): State<Arc<Console>>) -> Answer {
-    let behind = Arc::clone(&console.behind);
+async fn agents(State(console): State<Arc<Console>>) -> ApiResult {
+    let host = Arc::clone(&console.host);
     // Prompts are files, so they are read on a blocking thread.
-    let view = tokio::task::spawn_blocking(move || behind.agents()).await.map_err(internal)?;
+    let view = tokio::task::spawn_blocking(move || host.agents()).await.map_err(internal)?;
     ok(&view)
 }

@@ -11,11 +11,12 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use super::artifacts::place_of;
+use super::artifacts::artifact_location;
 use super::replies::find;
 use crate::Console;
-use crate::ask::{Answer, internal, not_found, ok};
-use crate::files::{FileRefusal, RecordedFile, path_of};
+use super::problem::{internal, not_found};
+use super::response::{ApiResult, ok};
+use crate::files::{FileRejection, RecordedFile, path_of};
 use crate::reply::{FILES, ReplyView, part};
 
 /// The image types that a browser may display. All other files are only saved, because HTML and SVG can run scripts.
@@ -31,7 +32,7 @@ const TEXTS: [&str; 24] = [
     "yaml", "yml", "ini", "xml", "html", "css", "diff", "patch", "svg",
 ];
 /// The largest file with a preview. Larger files can only be saved.
-const LARGEST_PREVIEW: u64 = 1 << 20;
+const MAX_PREVIEW_BYTES: u64 = 1 << 20;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
     let state = || Arc::clone(console);
@@ -56,13 +57,13 @@ struct ArtifactFile {
     bytes: Vec<u8>,
     size: u64,
     sha256: String,
-    noted: Option<RecordedFile>,
+    recorded: Option<RecordedFile>,
 }
 
 impl ArtifactFile {
     /// True if the file differs from the recorded one, or if none was recorded.
     fn has_changed(&self) -> bool {
-        self.noted.as_ref().is_none_or(|noted| noted.sha256 != self.sha256)
+        self.recorded.as_ref().is_none_or(|recorded| recorded.sha256 != self.sha256)
     }
 
     fn ending(&self) -> String {
@@ -72,77 +73,77 @@ impl ArtifactFile {
 }
 
 /// Reads the file of an artifact, or returns the reason why it is not served.
-async fn look(
+async fn read_file(
     console: &Arc<Console>,
     id: &str,
     position: usize,
-) -> Result<Result<ArtifactFile, FileRefusal>, Problem> {
+) -> Result<Result<ArtifactFile, FileRejection>, Problem> {
     let entry = find(console, id).await?;
-    let shown = ReplyView::of(&entry);
-    let artifact = shown
+    let view = ReplyView::of(&entry);
+    let artifact = view
         .ui
         .as_ref()
         .and_then(|ui| ui.pointer(&format!("/artifacts/{position}")))
         .ok_or_else(|| not_found("artifact"))?;
     let path = path_of(artifact).ok_or_else(|| not_found("file of this artifact"))?.to_owned();
-    let noted: Vec<RecordedFile> = part(&entry, FILES)
-        .and_then(|noted| serde_json::from_value(noted).ok())
+    let recorded: Vec<RecordedFile> = part(&entry, FILES)
+        .and_then(|recorded| serde_json::from_value(recorded).ok())
         .unwrap_or_default();
-    let noted = noted.into_iter().find(|noted| noted.artifact == position);
+    let recorded = recorded.into_iter().find(|recorded| recorded.artifact == position);
     let name = path.rsplit(['/', '\\']).next().unwrap_or("file").to_owned();
     let files = console.files.clone();
     let read = tokio::task::spawn_blocking(move || files.read(&path)).await.map_err(internal)?;
-    Ok(read.map(|(bytes, size, sha256)| ArtifactFile { name, bytes, size, sha256, noted }))
+    Ok(read.map(|(bytes, size, sha256)| ArtifactFile { name, bytes, size, sha256, recorded }))
 }
 
-async fn state_by_id(state: State<Arc<Console>>, Path(id): Path<String>) -> Answer {
-    let (index, position) = place_of(&state, &id).await?;
+async fn state_by_id(state: State<Arc<Console>>, Path(id): Path<String>) -> ApiResult {
+    let (index, position) = artifact_location(&state, &id).await?;
     state_of(state, Path((index.to_string(), position))).await
 }
 
-async fn file_by_id(state: State<Arc<Console>>, Path(id): Path<String>) -> Answer {
-    let (index, position) = place_of(&state, &id).await?;
+async fn file_by_id(state: State<Arc<Console>>, Path(id): Path<String>) -> ApiResult {
+    let (index, position) = artifact_location(&state, &id).await?;
     file(state, Path((index.to_string(), position))).await
 }
 
 async fn state_of(
     State(console): State<Arc<Console>>,
     Path((id, position)): Path<(String, usize)>,
-) -> Answer {
-    let found = look(&console, &id, position).await?;
+) -> ApiResult {
+    let found = read_file(&console, &id, position).await?;
     let found = match found {
         Ok(found) => found,
-        Err(refusal) => {
-            let (state, solution) = match refusal {
+        Err(rejection) => {
+            let (state, solution) = match rejection {
                 _ if console.files.is_empty() => (
                     "not served",
-                    "Name the folder of such files as console.files in the configuration",
+                    "Add the folder of such files to console.files in the configuration",
                 ),
-                FileRefusal::Missing => ("missing", refusal.solution()),
-                FileRefusal::HardLinked | FileRefusal::TooLarge => {
-                    ("not served", refusal.solution())
+                FileRejection::Missing => ("missing", rejection.solution()),
+                FileRejection::HardLinked | FileRejection::TooLarge => {
+                    ("not served", rejection.solution())
                 }
             };
-            let told = json!({
+            let state = json!({
                 "state": state, "solution": solution, "size": null, "sha256": null, "media_type": null, "preview": null,
             });
-            return ok(&told);
+            return ok(&state);
         }
     };
     let state = if found.has_changed() { "changed" } else { "available" };
     let solution = (state == "changed")
-        .then_some("It is not the file that was recorded when the reply came in");
+        .then_some("The file changed after the reply was recorded");
     let ending = found.ending();
     let image = IMAGES.iter().find(|(known, _)| *known == ending);
     let preview = match ending.as_str() {
-        _ if found.size > LARGEST_PREVIEW || state == "changed" => None,
+        _ if found.size > MAX_PREVIEW_BYTES || state == "changed" => None,
         _ if image.is_some() => Some("image"),
         "csv" => Some("csv"),
         "json" => Some("json"),
         other if TEXTS.contains(&other) => Some("text"),
         _ => None,
     };
-    let told: Value = json!({
+    let response: Value = json!({
         "state": state,
         "solution": solution,
         "size": found.size,
@@ -150,27 +151,27 @@ async fn state_of(
         "media_type": image.map_or("application/octet-stream", |(_, kind)| kind),
         "preview": preview,
     });
-    ok(&told)
+    ok(&response)
 }
 
 async fn file(
     State(console): State<Arc<Console>>,
     Path((id, position)): Path<(String, usize)>,
-) -> Answer {
-    let found = look(&console, &id, position).await?.map_err(refused)?;
+) -> ApiResult {
+    let found = read_file(&console, &id, position).await?.map_err(rejection_problem)?;
     if found.has_changed() {
-        let told = ErrorBuilder::new(
+        let error = ErrorBuilder::new(
             "FILE_CHANGED",
-            "It is not the file that was recorded when the reply came in",
+            "The file changed after the reply was recorded",
             "file",
         )
-        .condition("The file is as it was when it was recorded")
-        .solution("Look at the file itself; the record has its size and its SHA-256");
-        return Err(Problem::told(ProblemKind::Conflict, told));
+        .condition("The file is unchanged since it was recorded")
+        .solution("Compare the file with the recorded size and SHA-256");
+        return Err(Problem::told(ProblemKind::Conflict, error));
     }
     let ending = found.ending();
     let image = IMAGES.iter().find(|(known, _)| *known == ending).map(|(_, kind)| *kind);
-    let name = encoded(&found.name);
+    let name = rfc5987_encoded(&found.name);
     let disposition = format!("attachment; filename*=UTF-8''{name}");
     let mut response: Response = found.bytes.into_response();
     let headers = response.headers_mut();
@@ -185,18 +186,18 @@ async fn file(
     Ok(response)
 }
 
-fn refused(refusal: FileRefusal) -> Problem {
-    if refusal == FileRefusal::Missing {
+fn rejection_problem(rejection: FileRejection) -> Problem {
+    if rejection == FileRejection::Missing {
         return not_found("file");
     }
-    let told = ErrorBuilder::new("FILE_NOT_SERVED", "The file is there, and is not served", "file")
-        .condition("The file has one name, below console.files, and at most 64 MiB")
-        .solution(refusal.solution());
-    Problem::told(ProblemKind::Forbidden, told)
+    let error = ErrorBuilder::new("FILE_NOT_SERVED", "The file exists but is not served", "file")
+        .condition("The file is below console.files, has no further hard link, and at most 64 MiB")
+        .solution(rejection.solution());
+    Problem::told(ProblemKind::Forbidden, error)
 }
 
 /// Encodes a name as RFC 5987 defines it.
-fn encoded(name: &str) -> String {
+fn rfc5987_encoded(name: &str) -> String {
     name.bytes()
         .map(|byte| match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'_' => {

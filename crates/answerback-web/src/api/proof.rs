@@ -7,7 +7,7 @@ use answerback_verify::{VerifierKey, verify_receipt};
 use serde_json::{Value, json};
 
 use crate::Console;
-use crate::ask::{Answer, aside, ok};
+use super::response::{ApiResult, blocking, ok};
 
 /// The result of one check.
 struct ProofCheck {
@@ -17,10 +17,10 @@ struct ProofCheck {
 }
 
 /// Checks an entry now and returns the result of each check.
-pub(super) async fn of(console: &Arc<Console>, entry: Entry) -> Answer {
+pub(super) async fn of(console: &Arc<Console>, entry: Entry) -> ApiResult {
     let store = console.store.clone();
-    let verify = console.behind.commands().verify;
-    let proof = aside(move || check(&store, &entry, &verify)).await?;
+    let verify = console.host.commands().verify;
+    let proof = blocking(move || check(&store, &entry, &verify)).await?;
     ok(&proof)
 }
 
@@ -70,11 +70,11 @@ fn content(entry: &Entry) -> ProofCheck {
         .map(|commitment| commitment.name.as_str())
         .collect();
     let holds = wrong.is_empty();
-    let kept = entry.parts.len();
+    let stored = entry.parts.len();
     let detail = if holds {
-        format!("{kept} of {} parts are kept, and are what the entry commits to", commitments.len())
+        format!("{stored} of {} parts are stored, and match the entry's commitments", commitments.len())
     } else {
-        format!("{} is not what the entry commits to", wrong.join(", "))
+        format!("{} does not match the entry's commitment", wrong.join(", "))
     };
     ProofCheck { name: "content", holds, detail }
 }
@@ -90,7 +90,7 @@ fn inclusion(receipt: &str, key: &str, entry: &Entry) -> ProofCheck {
             (
                 true,
                 format!(
-                    "entry {index} is in the signed log of size {size}; the key is the store's own"
+                    "entry {index} is in the signed log of size {size}; the key was read from the store itself"
                 ),
             )
         }

@@ -21,7 +21,9 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use crate::Console;
-use crate::ask::{Answer, bad, held, some, store_problem};
+use super::problem::{invalid_parameter, store_problem};
+use super::request::{non_empty, reserve_slot};
+use super::response::ApiResult;
 use crate::live::{Live, LivePosition};
 
 /// The number of events per read.
@@ -29,7 +31,7 @@ const PAGE: usize = 64;
 /// The interval of keep-alive comments, so that proxies do not close an idle connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// The number of messages that may wait for a slow client.
-const WAITING: usize = 4;
+const CHANNEL_CAPACITY: usize = 4;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
     let follow = get(follow).with_state(Arc::clone(console));
@@ -48,27 +50,27 @@ async fn follow(
     Extension(closing): Extension<Closing>,
     Extension(standing): Extension<Standing>,
     Extension(principal): Extension<Principal>,
-    Query(asked): Query<EventQuery>,
+    Query(query): Query<EventQuery>,
     headers: HeaderMap,
-) -> Answer {
+) -> ApiResult {
     let header = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     // A client that reconnects sends its position in the header. Its URL still has the first position.
-    let after = header.filter(|text| !text.is_empty()).map(ToOwned::to_owned).or(some(asked.after));
+    let after = header.filter(|text| !text.is_empty()).map(ToOwned::to_owned).or(non_empty(query.after));
     let after = after
         .map(|text| {
             text.parse::<u64>().map_err(|error| {
-                bad("Last-Event-ID", error, "Use the id of an event, or leave it away")
+                invalid_parameter("Last-Event-ID", error, "Use the id of an event, or omit it")
             })
         })
         .transpose()?;
-    let streams = some(asked.streams);
+    let streams = non_empty(query.streams);
     let streams: Option<Vec<String>> =
         streams.map(|streams| streams.split(',').map(ToOwned::to_owned).collect());
-    let held = held(&console.readers, &principal, "streams of events")?;
+    let slot = reserve_slot(&console.readers, &principal, "streams of events")?;
     let level = console.live.subscribe().await.map_err(|error| store_problem(&error))?;
-    let (sender, body) = Channel::<Bytes>::new(WAITING);
+    let (sender, body) = Channel::<Bytes>::new(CHANNEL_CAPACITY);
     let seen = *level.borrow();
-    let follower = Follower {
+    let follower = EventFollower {
         live: Arc::clone(&console.live),
         run: console.run.clone(),
         level,
@@ -84,9 +86,9 @@ async fn follow(
             () = standing.lost() => {}
         }
     });
-    // The place is held as long as the body exists.
+    // The slot is reserved as long as the body exists.
     let body = body.map_frame(move |frame| {
-        let _open = &held;
+        let _open = &slot;
         frame
     });
     let mut response: Response = Body::new(body).into_response();
@@ -96,7 +98,8 @@ async fn follow(
     Ok(response)
 }
 
-struct Follower {
+/// Sends events to one client.
+struct EventFollower {
     live: Arc<Live>,
     run: String,
     level: watch::Receiver<LivePosition>,
@@ -105,24 +108,24 @@ struct Follower {
     sender: Sender<Bytes>,
 }
 
-impl Follower {
+impl EventFollower {
     /// Sends events until the client disconnects or the store cannot be read. The client then reconnects and continues.
     async fn run(mut self) {
-        let mut told = *self.level.borrow_and_update();
-        let hello = json!({"server": self.run, "seq": told.seq, "size": told.size, "waiting": told.waiting});
-        if self.say(format!("retry: 1000\nevent: hello\ndata: {hello}\n\n")).await.is_none() {
+        let mut sent = *self.level.borrow_and_update();
+        let hello = json!({"server": self.run, "seq": sent.seq, "size": sent.size, "waiting": sent.waiting});
+        if self.send(format!("retry: 1000\nevent: hello\ndata: {hello}\n\n")).await.is_none() {
             return;
         }
-        while self.step(&mut told).await.is_some() {}
+        while self.step(&mut sent).await.is_some() {}
     }
 
-    async fn step(&mut self, told: &mut LivePosition) -> Option<()> {
+    async fn step(&mut self, sent: &mut LivePosition) -> Option<()> {
         let page = self.live.page(self.cursor, PAGE).await;
         let page =
             page.inspect_err(|error| tracing::warn!(%error, "events cannot be read")).ok()?;
         if let Some(gap) = page.gap {
             let data = json!({"from": gap.from, "to": gap.to});
-            self.say(format!("id: {}\nevent: gap\ndata: {data}\n\n", gap.to)).await?;
+            self.send(format!("id: {}\nevent: gap\ndata: {data}\n\n", gap.to)).await?;
         }
         let is_wanted =
             |stream: &String| self.streams.as_ref().is_none_or(|streams| streams.contains(stream));
@@ -135,24 +138,24 @@ impl Follower {
         for bytes in wanted {
             self.sender.send_data(bytes).await.ok()?;
         }
-        let is_behind = page.after > self.cursor;
+        let has_more = page.after > self.cursor;
         self.cursor = self.cursor.max(page.after);
         let level = *self.level.borrow_and_update();
-        if (level.size, level.waiting) != (told.size, told.waiting) {
+        if (level.size, level.waiting) != (sent.size, sent.waiting) {
             let data = json!({"size": level.size, "waiting": level.waiting});
-            self.say(format!("event: ledger\ndata: {data}\n\n")).await?;
+            self.send(format!("event: ledger\ndata: {data}\n\n")).await?;
         }
-        *told = level;
-        if is_behind || level.seq > self.cursor {
+        *sent = level;
+        if has_more || level.seq > self.cursor {
             return Some(());
         }
         tokio::select! {
             changed = self.level.changed() => changed.ok(),
-            () = tokio::time::sleep(KEEP_ALIVE) => self.say(": still here\n\n".to_owned()).await,
+            () = tokio::time::sleep(KEEP_ALIVE) => self.send(": keep-alive\n\n".to_owned()).await,
         }
     }
 
-    async fn say(&mut self, text: String) -> Option<()> {
+    async fn send(&mut self, text: String) -> Option<()> {
         self.sender.send_data(Bytes::from(text)).await.ok()
     }
 }

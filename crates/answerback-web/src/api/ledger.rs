@@ -13,13 +13,14 @@ use axum::routing::{get, post};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::replies::{Listed, Page, parts};
+use super::replies::{EntryListQuery, EntryListPage, parts};
 use crate::Console;
-use crate::ask::{Answer, aside, bad, internal, not_found, ok};
+use super::problem::{internal, invalid_parameter, not_found};
+use super::response::{ApiResult, blocking, ok};
 use crate::reply::time_of;
 
 /// The largest log whose entries are counted by kind, since counting reads all of them.
-const MOST_COUNTED: u64 = 200_000;
+const MAX_COUNTED_ENTRIES: u64 = 200_000;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
     let state = || Arc::clone(console);
@@ -32,12 +33,12 @@ pub(super) fn routes(console: &Arc<Console>) -> Routes {
         .route("/api/ledger/verify", Scope::Read, post(verify).with_state(state()))
 }
 
-async fn head(State(console): State<Arc<Console>>) -> Answer {
-    let told = aside(move || {
+async fn head(State(console): State<Arc<Console>>) -> ApiResult {
+    let head = blocking(move || {
         let store = &console.store;
         let head = store.head()?;
         let kinds =
-            if head.size <= MOST_COUNTED { console.summary.kinds(store)? } else { BTreeMap::new() };
+            if head.size <= MAX_COUNTED_ENTRIES { console.summary.kinds(store)? } else { BTreeMap::new() };
         Ok(json!({
             "origin": store.origin()?,
             "size": head.size,
@@ -49,18 +50,18 @@ async fn head(State(console): State<Arc<Console>>) -> Answer {
             "entries_by_kind": kinds,
         }))
     });
-    ok(&told.await?)
+    ok(&head.await?)
 }
 
-async fn list(State(console): State<Arc<Console>>, Query(listed): Query<Listed>) -> Answer {
-    let read = listed.read(&console.store, &[], 100)?;
-    let Page { entries, next, size, indexed } = aside(move || read.page()).await?;
+async fn list(State(console): State<Arc<Console>>, Query(query): Query<EntryListQuery>) -> ApiResult {
+    let reader = query.reader(&console.store, &[], 100)?;
+    let EntryListPage { entries, next, size, indexed } = blocking(move || reader.page()).await?;
     let entries: Vec<Value> =
-        entries.iter().map(|entry| told(entry.index, &entry.hash, &entry.leaf)).collect();
+        entries.iter().map(|entry| entry_json(entry.index, &entry.hash, &entry.leaf)).collect();
     ok(&json!({"entries": entries, "next": next, "size": size, "indexed": indexed}))
 }
 
-fn told(index: u64, hash: &Hash, leaf: &Leaf) -> Value {
+fn entry_json(index: u64, hash: &Hash, leaf: &Leaf) -> Value {
     json!({
         "index": index,
         "time": time_of(leaf),
@@ -72,61 +73,61 @@ fn told(index: u64, hash: &Hash, leaf: &Leaf) -> Value {
 
 async fn find(console: &Console, index: u64) -> Result<Entry, Problem> {
     let store = console.store.clone();
-    aside(move || store.entry(index)).await?.ok_or_else(|| not_found("entry"))
+    blocking(move || store.entry(index)).await?.ok_or_else(|| not_found("entry"))
 }
 
-async fn show(State(console): State<Arc<Console>>, Path(index): Path<u64>) -> Answer {
+async fn show(State(console): State<Arc<Console>>, Path(index): Path<u64>) -> ApiResult {
     let entry = find(&console, index).await?;
-    let mut told = told(entry.index, &entry.hash, &entry.leaf);
-    told["parts"] = parts(&entry).into();
-    ok(&told)
+    let mut response = entry_json(entry.index, &entry.hash, &entry.leaf);
+    response["parts"] = parts(&entry).into();
+    ok(&response)
 }
 
-async fn proof(State(console): State<Arc<Console>>, Path(index): Path<u64>) -> Answer {
+async fn proof(State(console): State<Arc<Console>>, Path(index): Path<u64>) -> ApiResult {
     let entry = find(&console, index).await?;
     super::proof::of(&console, entry).await
 }
 
 #[derive(Deserialize)]
-struct Between {
+struct ConsistencyQuery {
     from: u64,
     to: u64,
 }
 
 async fn consistency(
     State(console): State<Arc<Console>>,
-    Query(Between { from, to }): Query<Between>,
-) -> Answer {
+    Query(ConsistencyQuery { from, to }): Query<ConsistencyQuery>,
+) -> ApiResult {
     let store = console.store.clone();
-    let size = aside(move || Ok(store.head()?.size)).await?;
+    let size = blocking(move || Ok(store.head()?.size)).await?;
     if from == 0 || from > to || to > size {
-        let text = format!("there is no proof from {from} to {to} in a log of size {size}");
-        return Err(bad(
+        let text = format!("there is no consistency proof from {from} to {to} in a log of size {size}");
+        return Err(invalid_parameter(
             "from",
             text,
-            "Take two sizes from 1 to the size of the log, the smaller first",
+            "Use two sizes between 1 and the size of the log, the smaller one as from",
         ));
     }
     let store = console.store.clone();
-    let hashes = aside(move || store.consistency(from, to)).await?;
+    let hashes = blocking(move || store.consistency(from, to)).await?;
     let hashes: Vec<String> = hashes.iter().map(ToString::to_string).collect();
     ok(&json!({"from": from, "to": to, "hashes": hashes}))
 }
 
 /// Verifies the whole log with the verifier, which shares no code with the writer.
-async fn verify(State(console): State<Arc<Console>>) -> Answer {
-    let behind = Arc::clone(&console.behind);
-    let command = behind.commands().verify;
+async fn verify(State(console): State<Arc<Console>>) -> ApiResult {
+    let host = Arc::clone(&console.host);
+    let command = host.commands().verify;
     let started = Instant::now();
-    let report = tokio::task::spawn_blocking(move || behind.verify()).await.map_err(internal)?;
+    let report = tokio::task::spawn_blocking(move || host.verify()).await.map_err(internal)?;
     let report = report.map_err(|reason| {
         // The reason may contain the database's address, so it only goes to the log.
         tracing::warn!(reason, "the log cannot be verified");
-        let text = "The log cannot be verified from here";
-        let told = ErrorBuilder::new("NOT_VERIFIABLE", text, "ledger")
-            .condition("The log can be read")
+        let text = "The server cannot read the log to verify it";
+        let error = ErrorBuilder::new("NOT_VERIFIABLE", text, "ledger")
+            .condition("The server can read the log")
             .solution(format!("Verify it on the command line: {command}"));
-        Problem::told(ProblemKind::Unprocessable, told)
+        Problem::told(ProblemKind::Unprocessable, error)
     })?;
     let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let levels: Vec<Value> = report

@@ -12,22 +12,23 @@ use axum::routing::{get, post};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::replies::{MOST_FINDINGS, contract, profile};
-use crate::ask::{Answer, bad, internal, ok};
+use super::replies::{MAX_FINDINGS, contract, profile};
+use super::problem::{internal, invalid_parameter};
+use super::response::{ApiResult, ok};
 use crate::reply::ReplyView;
 use crate::{Console, EXAMPLES};
 
 /// The largest document.
-const LARGEST: usize = 4 << 20;
+const MAX_BODY_BYTES: usize = 4 << 20;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
     let state = || Arc::clone(console);
-    Routes::with_body_limit(LARGEST)
-        .route("/api/playground", Scope::Read, post(judge).with_state(state()))
+    Routes::with_body_limit(MAX_BODY_BYTES)
+        .route("/api/playground", Scope::Read, post(check).with_state(state()))
         .route("/api/examples", Scope::Read, get(examples))
 }
 
-async fn examples() -> Answer {
+async fn examples() -> ApiResult {
     let examples: Value = serde_json::from_str(EXAMPLES).unwrap_or_default();
     ok(&json!({ "examples": examples }))
 }
@@ -40,24 +41,24 @@ struct PlaygroundQuery {
     profile: Option<String>,
 }
 
-async fn judge(
+async fn check(
     State(console): State<Arc<Console>>,
-    Query(how): Query<PlaygroundQuery>,
+    Query(query): Query<PlaygroundQuery>,
     body: Bytes,
-) -> Answer {
+) -> ApiResult {
     let console = Arc::clone(&console);
-    let judge = move || judged(&console, how, &body);
+    let check = move || check_document(&console, query, &body);
     // Checking may take long, so it runs on a blocking thread.
-    tokio::task::spawn_blocking(judge).await.map_err(internal)?
+    tokio::task::spawn_blocking(check).await.map_err(internal)?
 }
 
-fn judged(console: &Console, how: PlaygroundQuery, body: &[u8]) -> Answer {
+fn check_document(console: &Console, query: PlaygroundQuery, body: &[u8]) -> ApiResult {
     let document = read(body, Limits::default())
-        .map_err(|error| bad("body", error, "Send one JSON document"))?;
-    let named = contract("as", how.contract)?;
+        .map_err(|error| invalid_parameter("body", error, "Send one JSON document"))?;
+    let requested = contract("as", query.contract)?;
     let recognised = recognise(&document.value).map(|recognised| recognised.contract);
-    let contract = named.or(recognised);
-    let profile = profile(how.profile)?;
+    let contract = requested.or(recognised);
+    let profile = profile(query.profile)?;
     let mut findings = document.findings;
     if let Some(contract) = contract {
         findings.extend(contract.check(&document.value, profile));
@@ -65,17 +66,17 @@ fn judged(console: &Console, how: PlaygroundQuery, body: &[u8]) -> Answer {
     let is_valid =
         contract.is_some() && !findings.iter().any(answerback::ValidationError::is_error);
     let count = findings.len();
-    findings.truncate(MOST_FINDINGS);
+    findings.truncate(MAX_FINDINGS);
     let is_reply = contract.is_some_and(|contract| Contract::REPLIES.contains(&contract));
-    let shown = ReplyView::of_document(document.value.clone(), contract.filter(|_| is_reply));
+    let view = ReplyView::of_document(document.value.clone(), contract.filter(|_| is_reply));
     let mut conversions = Map::new();
     if let Some(from) = contract.filter(|_| is_reply) {
         for to in Contract::REPLIES.into_iter().filter(|to| *to != from) {
-            let told = match convert(&document.value, from, to, &Inputs::default()) {
+            let conversion = match convert(&document.value, from, to, &Inputs::default()) {
                 Ok(converted) => json!({ "document": converted.document }),
                 Err(error) => json!({ "missing": error.to_string() }),
             };
-            conversions.insert(to.as_str().to_owned(), told);
+            conversions.insert(to.as_str().to_owned(), conversion);
         }
     }
     ok(&json!({
@@ -83,9 +84,9 @@ fn judged(console: &Console, how: PlaygroundQuery, body: &[u8]) -> Answer {
         "valid": is_valid,
         "findings": findings,
         "finding_count": count,
-        "ui": shown.ui,
-        "losses": shown.losses,
-        "terminal": console.behind.terminal(&document.value),
+        "ui": view.ui,
+        "losses": view.losses,
+        "terminal": console.host.terminal(&document.value),
         "conversions": conversions,
     }))
 }

@@ -15,21 +15,23 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Console;
-use crate::ask::{self, Answer, aside, bad, limit, not_found, ok, store_problem};
-use crate::stream::{self, EventDocument, Folded, NewEvent, Publisher, StreamError, owner_of};
+use super::problem::{invalid_parameter, not_found, store_problem};
+use super::request::{page_size, parse_body, parse_document};
+use super::response::{ApiResult, blocking, json_response, ok};
+use crate::stream::{self, EventDocument, StreamReply, NewEvent, Publisher, StreamError, owner_of};
 
 /// The largest number of streams on a page.
-const MOST: usize = 200;
+const MAX_STREAMS: usize = 200;
 /// The number of events that are read at a time to build a stream's reply.
 const PAGE: usize = 1000;
 /// The largest number of events that a stream's reply is built from. Later events of a longer stream are ignored.
-const MOST_FOLDED: usize = 100_000;
+const MAX_EVENTS_PER_REPLY: usize = 100_000;
 /// The largest batch of events, in bytes.
-const LARGEST: usize = 4 << 20;
+const MAX_BODY_BYTES: usize = 4 << 20;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
     let state = || Arc::clone(console);
-    Routes::with_body_limit(LARGEST)
+    Routes::with_body_limit(MAX_BODY_BYTES)
         .route("/api/streams", Scope::Read, get(list).with_state(state()))
         .route("/api/streams/{id}", Scope::Read, get(show).with_state(state()))
         .route("/api/streams/{id}/events", Scope::Read, get(events).with_state(state()))
@@ -39,20 +41,20 @@ pub(super) fn routes(console: &Arc<Console>) -> Routes {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct StreamRow {
+struct StreamListQuery {
     before: Option<u64>,
     limit: Option<usize>,
 }
 
-async fn list(State(console): State<Arc<Console>>, Query(listed): Query<StreamRow>) -> Answer {
-    let (store, count) = (console.store.clone(), limit(listed.limit, MOST, MOST));
-    let (streams, next) = aside(move || {
-        let filter = StreamFilter::default().without(OWN_STREAMS).before(listed.before);
+async fn list(State(console): State<Arc<Console>>, Query(query): Query<StreamListQuery>) -> ApiResult {
+    let (store, count) = (console.store.clone(), page_size(query.limit, MAX_STREAMS, MAX_STREAMS));
+    let (streams, next) = blocking(move || {
+        let filter = StreamFilter::default().without(OWN_STREAMS).before(query.before);
         let mut infos = store.streams(filter, count + 1)?;
         let has_more = infos.len() > count;
         infos.truncate(count);
         let next = infos.last().filter(|_| has_more).map(|info| info.newest);
-        let streams = infos.iter().map(|info| told(&store, info));
+        let streams = infos.iter().map(|info| stream_json(&store, info));
         Ok((streams.collect::<Result<Vec<Value>, StoreError>>()?, next))
     })
     .await?;
@@ -60,18 +62,18 @@ async fn list(State(console): State<Arc<Console>>, Query(listed): Query<StreamRo
 }
 
 /// Describes a stream, with the times of its first and last events.
-fn told(store: &Store, info: &StreamInfo) -> Result<Value, StoreError> {
+fn stream_json(store: &Store, info: &StreamInfo) -> Result<Value, StoreError> {
     let first = store.events(0, Some(&info.name), 1)?.events.pop();
-    let near = store.events(info.newest.saturating_sub(1), Some(&info.name), 1)?.events.pop();
+    let last = store.events(info.newest.saturating_sub(1), Some(&info.name), 1)?.events.pop();
     let time = |event: &Option<Event>| event.as_ref().map(|event| event.time.to_offset_micros());
     let outcome = if info.is_ended { outcome(store, info)? } else { None };
     Ok(json!({
         "id": info.name,
-        "owner": near.as_ref().and_then(owner_of),
+        "owner": last.as_ref().and_then(owner_of),
         "events": info.events,
         "first": time(&first),
-        "last": time(&near),
-        "last_kind": near.as_ref().map(|event| event.kind.clone()),
+        "last": time(&last),
+        "last_kind": last.as_ref().map(|event| event.kind.clone()),
         "ended": info.is_ended,
         "outcome": outcome,
         "digest": HEXLOWER.encode(&info.digest),
@@ -81,46 +83,46 @@ fn told(store: &Store, info: &StreamInfo) -> Result<Value, StoreError> {
 /// Returns the outcome of a stream, from the event right before the end.
 fn outcome(store: &Store, info: &StreamInfo) -> Result<Option<Value>, StoreError> {
     let before = store.events(info.newest.saturating_sub(2), Some(&info.name), 2)?.events;
-    let said = before.iter().map(EventDocument::from).find(|event| event.kind == "outcome");
-    Ok(said.and_then(|event| event.body).map(|body| body["outcome"].clone()))
+    let outcome = before.iter().map(EventDocument::from).find(|event| event.kind == "outcome");
+    Ok(outcome.and_then(|event| event.body).map(|body| body["outcome"].clone()))
 }
 
-async fn show(State(console): State<Arc<Console>>, Path(id): Path<String>) -> Answer {
+async fn show(State(console): State<Arc<Console>>, Path(id): Path<String>) -> ApiResult {
     let store = console.store.clone();
-    let shown = aside(move || {
+    let stream = blocking(move || {
         let found = store.stream(&id)?.filter(|info| !info.name.starts_with(OWN_STREAMS));
         let Some(info) = found else { return Ok(None) };
-        let mut folded = Folded::default();
+        let mut reply = StreamReply::default();
         let (mut after, mut seen) = (0, 0);
         loop {
             let page = store.events(after, Some(&info.name), PAGE)?;
             for event in &page.events {
-                folded.push(&EventDocument::from(event));
+                reply.push(&EventDocument::from(event));
             }
             // The end event is not part of the count.
             seen += page.events.iter().filter(|event| event.kind != Event::END).count();
             after = page.after;
-            if page.events.len() < PAGE || seen >= MOST_FOLDED {
+            if page.events.len() < PAGE || seen >= MAX_EVENTS_PER_REPLY {
                 break;
             }
         }
-        let lost = info.events.saturating_sub(seen as u64);
-        if lost > 0 && seen < MOST_FOLDED {
-            let are = if lost == 1 { "is" } else { "are" };
-            folded.warnings.insert(0, format!("{lost} of its events {are} no longer kept"));
+        let pruned = info.events.saturating_sub(seen as u64);
+        if pruned > 0 && seen < MAX_EVENTS_PER_REPLY {
+            let are = if pruned == 1 { "is" } else { "are" };
+            reply.warnings.insert(0, format!("{pruned} earlier events {are} no longer stored"));
         }
-        let mut told = told(&store, &info)?;
-        told["envelope"] = folded.envelope.unwrap_or_default();
-        told["warnings"] = folded.warnings.into();
-        told["as_of_seq"] = after.into();
-        Ok(Some(told))
+        let mut stream = stream_json(&store, &info)?;
+        stream["envelope"] = reply.envelope.unwrap_or_default();
+        stream["warnings"] = reply.warnings.into();
+        stream["as_of_seq"] = after.into();
+        Ok(Some(stream))
     });
-    ok(&shown.await?.ok_or_else(|| not_found("stream"))?)
+    ok(&stream.await?.ok_or_else(|| not_found("stream"))?)
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Paged {
+struct EventPageQuery {
     after: Option<u64>,
     limit: Option<usize>,
 }
@@ -128,11 +130,11 @@ struct Paged {
 async fn events(
     State(console): State<Arc<Console>>,
     Path(id): Path<String>,
-    Query(paged): Query<Paged>,
-) -> Answer {
-    let (store, count) = (console.store.clone(), limit(paged.limit, 500, 1000));
-    let after = paged.after.unwrap_or_default();
-    let page = aside(move || store.events(after, Some(&id), count)).await?;
+    Query(query): Query<EventPageQuery>,
+) -> ApiResult {
+    let (store, count) = (console.store.clone(), page_size(query.limit, 500, 1000));
+    let after = query.after.unwrap_or_default();
+    let page = blocking(move || store.events(after, Some(&id), count)).await?;
     let events: Vec<EventDocument> = page.events.iter().map(EventDocument::from).collect();
     let gap = page.gap.map(|gap| json!({"from": gap.from, "to": gap.to}));
     ok(&json!({"events": events, "gap": gap, "after": page.after}))
@@ -143,14 +145,14 @@ const EVENT: &str = r#"Send {"kind": "note", "body": {"text": "…"}}, or a list
 
 /// Parses one event or a list of events.
 fn events_of(body: &[u8]) -> Result<Vec<NewEvent>, Problem> {
-    let read = ask::document(body, EVENT)?;
+    let read = parse_document(body, EVENT)?;
     let event = |place: String, value: Value| {
         if !value.is_object() {
             let what = format!("{place}: an event is an object with a kind and a body");
-            return Err(bad("body", what, EVENT));
+            return Err(invalid_parameter("body", what, EVENT));
         }
         serde_json::from_value(value)
-            .map_err(|error| bad("body", format!("{place}: {error}"), EVENT))
+            .map_err(|error| invalid_parameter("body", format!("{place}: {error}"), EVENT))
     };
     match read {
         Value::Array(list) => {
@@ -166,18 +168,18 @@ async fn publish(
     Extension(principal): Extension<Principal>,
     Path(id): Path<String>,
     body: Bytes,
-) -> Answer {
+) -> ApiResult {
     let events = events_of(&body)?;
     let by = Publisher::from(&principal);
     let published = stream::publish(&console.store, &by, &id, events).await;
     let (first, last) = published.map_err(|error| problem(&error))?;
     console.live.nudge();
-    ask::json(StatusCode::CREATED, &json!({"first": first, "last": last}))
+    json_response(StatusCode::CREATED, &json!({"first": first, "last": last}))
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct StreamEnd {
+struct EndStreamRequest {
     outcome: Option<String>,
 }
 
@@ -186,45 +188,45 @@ async fn end(
     Extension(principal): Extension<Principal>,
     Path(id): Path<String>,
     body: Bytes,
-) -> Answer {
-    let StreamEnd { outcome } =
-        if body.is_empty() { StreamEnd::default() } else { ask::body(&body, &[])? };
+) -> ApiResult {
+    let EndStreamRequest { outcome } =
+        if body.is_empty() { EndStreamRequest::default() } else { parse_body(&body, &[])? };
     let by = Publisher::from(&principal);
     let ended = stream::end(&console.store, &by, &id, outcome.as_deref()).await;
     let seq = ended.map_err(|error| problem(&error))?;
     console.live.nudge();
     let status = if seq.is_some() { StatusCode::CREATED } else { StatusCode::OK };
-    ask::json(status, &json!({ "seq": seq }))
+    json_response(status, &json!({ "seq": seq }))
 }
 
 fn problem(error: &StreamError) -> Problem {
     match error {
         StreamError::Store(error) => store_problem(error),
         StreamError::Ended => {
-            let told = ErrorBuilder::new("STREAM_ENDED", error.to_string(), "stream")
-                .condition("The stream goes on")
+            let error = ErrorBuilder::new("STREAM_ENDED", error.to_string(), "stream")
+                .condition("The stream has not ended")
                 .solution("Publish to another stream");
-            Problem::told(ProblemKind::Conflict, told)
+            Problem::told(ProblemKind::Conflict, error)
         }
-        StreamError::OfAnother => {
-            let told = ErrorBuilder::new(
+        StreamError::WrongOwner => {
+            let error = ErrorBuilder::new(
                 "STREAM_OF_ANOTHER",
-                "Another began this stream",
+                "This stream belongs to another principal",
                 "stream",
             )
-            .condition("Whoever began a stream publishes to it and ends it; an admin may as well")
-            .solution("Publish to a stream of another name, or with the token that began this one");
-            Problem::told(ProblemKind::Forbidden, told)
+            .condition("Only the principal that began a stream, or an admin, publishes to it and ends it")
+            .solution("Publish to a stream with another name, or use the token that began this one");
+            Problem::told(ProblemKind::Forbidden, error)
         }
         StreamError::Name => {
-            bad("id", error, "Name the stream in the path: /api/streams/NAME/events")
+            invalid_parameter("id", error, "Name the stream in the path: /api/streams/NAME/events")
         }
         StreamError::Kind => {
-            bad("kind", error, "Write a kind such as note, text, rows, signal, envelope or patch")
+            invalid_parameter("kind", error, "Write a kind such as note, text, rows, signal, envelope or patch")
         }
-        StreamError::Count(_) => bad("body", error, "Send the events in several requests"),
+        StreamError::Count(_) => invalid_parameter("body", error, "Send the events in several requests"),
         StreamError::TooLarge(_) => {
-            bad("body", error, "Hand the content in with POST /api/replies")
+            invalid_parameter("body", error, "Submit the content with POST /api/replies")
         }
     }
 }

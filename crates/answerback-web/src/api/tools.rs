@@ -8,7 +8,7 @@ use axum::routing::get;
 use serde_json::{Value, json};
 
 use crate::Console;
-use crate::ask::{Answer, aside, ok};
+use super::response::{ApiResult, blocking, ok};
 use crate::log_summary::ToolOutcomes;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
@@ -17,7 +17,7 @@ pub(super) fn routes(console: &Arc<Console>) -> Routes {
 }
 
 /// Adds the outcomes of a tool's calls to its description.
-fn add_outcomes(outcomes: &ToolOutcomes, into: &mut Value) {
+fn add_outcomes(outcomes: &ToolOutcomes, tool: &mut Value) {
     let codes = outcomes.codes.iter();
     let failures: Vec<Value> =
         codes.map(|(code, count)| json!({"code": code, "count": count})).collect();
@@ -28,33 +28,33 @@ fn add_outcomes(outcomes: &ToolOutcomes, into: &mut Value) {
         ("rejected", outcomes.rejected),
         ("escalated", outcomes.escalated),
     ] {
-        into[name] = count.into();
+        tool[name] = count.into();
     }
-    into["failures"] = failures.into();
+    tool["failures"] = failures.into();
 }
 
-async fn tools(State(console): State<Arc<Console>>) -> Answer {
-    let servers = console.behind.servers();
-    let reading = Arc::clone(&console);
-    let (mut counts, since) = aside(move || reading.summary.outcomes(&reading.store)).await?;
+async fn tools(State(console): State<Arc<Console>>) -> ApiResult {
+    let servers = console.host.servers();
+    let reader = Arc::clone(&console);
+    let (mut counts, since) = blocking(move || reader.summary.outcomes(&reader.store)).await?;
     let mut tools = Vec::new();
     for server in &servers {
         for tool in &server.tools {
-            let mut told = serde_json::to_value(tool).unwrap_or_default();
-            told["server"] = server.name.clone().into();
+            let mut view = serde_json::to_value(tool).unwrap_or_default();
+            view["server"] = server.name.clone().into();
             let outcomes = counts.remove(&(server.name.clone(), tool.name.clone()));
-            add_outcomes(&outcomes.unwrap_or_default(), &mut told);
-            tools.push(told);
+            add_outcomes(&outcomes.unwrap_or_default(), &mut view);
+            tools.push(view);
         }
     }
     // These tools were called but are not offered now, for example by an earlier server or through `wrap`.
     for ((server, name), count) in counts {
-        let mut told = json!({
+        let mut view = json!({
             "server": server, "name": name, "title": null, "description": null, "input_schema": null,
             "is_changed": false, "remarks": [],
         });
-        add_outcomes(&count, &mut told);
-        tools.push(told);
+        add_outcomes(&count, &mut view);
+        tools.push(view);
     }
     ok(&json!({"tools": tools, "since_index": since, "servers": servers}))
 }

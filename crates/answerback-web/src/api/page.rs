@@ -31,7 +31,7 @@ const PAGES: [&str; 16] = [
 /// without a trusted type.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; font-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'; require-trusted-types-for 'script'; trusted-types svelte-trusted-html answerback-worker";
 
-const OTHERS: [(HeaderName, &str); 4] = [
+const SECURITY_HEADERS: [(HeaderName, &str); 4] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     (
@@ -42,17 +42,17 @@ const OTHERS: [(HeaderName, &str); 4] = [
 ];
 
 /// Path prefixes for programs, which never have pages.
-const APART: [&str; 3] = ["/api", "/mcp", "/assets"];
+const API_PREFIXES: [&str; 3] = ["/api", "/mcp", "/assets"];
 
 pub(super) fn routes() -> Routes {
     let Some(page) = document() else { return Routes::new() };
-    let mut routes = Routes::new().lost(lost, &APART);
+    let mut routes = Routes::new().lost(not_found_page, &API_PREFIXES);
     for path in PAGES {
-        let show = move || async move { answer("/index.html", page) };
+        let show = move || async move { asset_response("/index.html", page) };
         routes = routes.open(path, get(show));
     }
     for (name, bytes) in ASSETS.iter().filter(|(name, _)| *name != "/index.html") {
-        routes = routes.open(name, get(move || async move { answer(name, bytes) }));
+        routes = routes.open(name, get(move || async move { asset_response(name, bytes) }));
     }
     routes
 }
@@ -64,27 +64,27 @@ fn document() -> Option<&'static [u8]> {
 }
 
 /// Serves the same document with status 404. The document itself shows that the page does not exist.
-fn lost() -> Response {
-    let mut response = answer("/index.html", document().unwrap_or_default());
+fn not_found_page() -> Response {
+    let mut response = asset_response("/index.html", document().unwrap_or_default());
     *response.status_mut() = StatusCode::NOT_FOUND;
     response
 }
 
-fn answer(name: &str, bytes: &'static [u8]) -> Response {
+fn asset_response(name: &str, bytes: &'static [u8]) -> Response {
     let mut response = bytes.into_response();
     let headers = response.headers_mut();
-    let said = |text: &'static str| HeaderValue::from_static(text);
-    headers.insert(header::CONTENT_TYPE, said(media_type(name)));
+    let value_of = |text: &'static str| HeaderValue::from_static(text);
+    headers.insert(header::CONTENT_TYPE, value_of(media_type(name)));
     // Names below /assets change with their content.
     let caching = if name.starts_with("/assets/") {
         "public, max-age=31536000, immutable"
     } else {
         "no-cache"
     };
-    headers.insert(header::CACHE_CONTROL, said(caching));
-    headers.insert(header::CONTENT_SECURITY_POLICY, said(POLICY));
-    for (name, value) in OTHERS {
-        headers.insert(name, said(value));
+    headers.insert(header::CACHE_CONTROL, value_of(caching));
+    headers.insert(header::CONTENT_SECURITY_POLICY, value_of(POLICY));
+    for (name, value) in SECURITY_HEADERS {
+        headers.insert(name, value_of(value));
     }
     response
 }

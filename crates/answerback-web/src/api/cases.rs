@@ -21,56 +21,56 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use crate::Console;
-use crate::ask::{
-    self, Answer, aside, bad, held, limit, not_found, ok, some, store_problem, surface_of,
-};
+use super::problem::{invalid_parameter, not_found, store_problem};
+use super::request::{decision_surface, non_empty, page_size, parse_body, parse_tagged_body, reserve_slot};
+use super::response::{ApiResult, blocking, json_response, ok};
 use crate::case::{CaseDocument, Proposal, Question};
 
 /// The longest wait for a decision in one request, in seconds.
-const LONGEST_WAIT: u64 = 60;
+const MAX_WAIT_SECONDS: u64 = 60;
 /// The largest request body.
-const LARGEST: usize = 1 << 20;
+const MAX_BODY_BYTES: usize = 1 << 20;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
     let state = || Arc::clone(console);
-    Routes::with_body_limit(LARGEST)
+    Routes::with_body_limit(MAX_BODY_BYTES)
         .route("/api/cases", Scope::Read, get(list).with_state(state()))
-        .route("/api/cases", Scope::Ingest, post(ask_person).with_state(state()))
+        .route("/api/cases", Scope::Ingest, post(create).with_state(state()))
         .route("/api/cases/{id}", Scope::Read, get(show).with_state(state()))
         .route("/api/cases/{id}/decision", Scope::Ingest, get(wait).with_state(state()))
         .route("/api/cases/{id}/decision", Scope::Decide, post(decide).with_state(state()))
-        .route("/api/cases/{id}/acknowledgement", Scope::Ingest, post(seen).with_state(state()))
+        .route("/api/cases/{id}/acknowledgement", Scope::Ingest, post(acknowledge).with_state(state()))
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct CaseListRow {
+struct CaseListQuery {
     status: Option<String>,
     kind: Option<String>,
     after: Option<String>,
     limit: Option<usize>,
 }
 
-async fn list(State(console): State<Arc<Console>>, Query(listed): Query<CaseListRow>) -> Answer {
+async fn list(State(console): State<Arc<Console>>, Query(query): Query<CaseListQuery>) -> ApiResult {
     let mut filter = CaseFilter::default();
-    filter = match some(listed.status).as_deref() {
+    filter = match non_empty(query.status).as_deref() {
         None | Some("waiting") => filter.with_status(CaseStatus::Waiting),
         Some("decided") => filter.with_status(CaseStatus::Decided),
         Some("lapsed") => filter.with_status(CaseStatus::Lapsed),
         Some("all") => filter,
         Some(other) => {
             let words = "Use waiting, decided, lapsed or all";
-            return Err(bad("status", format!("{other:?} is no status of a case"), words));
+            return Err(invalid_parameter("status", format!("{other:?} is not a case status"), words));
         }
     };
-    if let Some(word) = some(listed.kind) {
+    if let Some(word) = non_empty(query.kind) {
         let kind: CaseKind = serde_json::from_value(Value::from(word))
-            .map_err(|error| bad("kind", error, "Use proposal, question or escalation"))?;
+            .map_err(|error| invalid_parameter("kind", error, "Use proposal, question or escalation"))?;
         filter = filter.with_kind(kind);
     }
-    let after = some(listed.after).map(|text| case_id(&text)).transpose()?;
-    let (store, count) = (console.store.clone(), limit(listed.limit, 100, 500));
-    let (cases, next) = aside(move || {
+    let after = non_empty(query.after).map(|text| case_id(&text)).transpose()?;
+    let (store, count) = (console.store.clone(), page_size(query.limit, 100, 500));
+    let (cases, next) = blocking(move || {
         let page = store.cases(&filter, after.as_ref(), count)?;
         let documents =
             page.cases.into_iter().map(|record| CaseDocument::of(record, &store, now()));
@@ -83,41 +83,41 @@ async fn list(State(console): State<Arc<Console>>, Query(listed): Query<CaseList
 /// A new case: `{"kind": "proposal", …}` or `{"kind": "question", …}`.
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-enum New {
+enum NewCaseRequest {
     Proposal(Proposal),
     Question(Question),
 }
 
 /// Opens a case for a proposal or a question, which is recorded as a reply.
-async fn ask_person(
+async fn create(
     State(console): State<Arc<Console>>,
     Extension(principal): Extension<Principal>,
     body: Bytes,
-) -> Answer {
-    let asked: New = ask::variant(&body, "kind", &["expires_in_seconds"])?;
-    let reply = match &asked {
-        New::Proposal(proposal) => proposal.reply(now()),
-        New::Question(question) => question.reply(now()),
+) -> ApiResult {
+    let request: NewCaseRequest = parse_tagged_body(&body, "kind", &["expires_in_seconds"])?;
+    let reply = match &request {
+        NewCaseRequest::Proposal(proposal) => proposal.reply(now()),
+        NewCaseRequest::Question(question) => question.reply(now()),
     };
-    let reply = reply.map_err(|error| bad("body", error, "Say what is asked"))?;
-    let id = console.ask(&reply, principal.name()).await;
-    let id = id.map_err(|error| bad("body", error, "Say what is asked"))?;
-    ask::json(StatusCode::CREATED, &document(&console, record(&console, id).await?).await?)
+    let reply = reply.map_err(|error| invalid_parameter("body", error, "Send a title or a question that is not blank"))?;
+    let id = console.request_decision(&reply, principal.name()).await;
+    let id = id.map_err(|error| invalid_parameter("body", error, "Send a title or a question that is not blank"))?;
+    json_response(StatusCode::CREATED, &document(&console, record(&console, id).await?).await?)
 }
 
-async fn show(State(console): State<Arc<Console>>, Path(id): Path<String>) -> Answer {
+async fn show(State(console): State<Arc<Console>>, Path(id): Path<String>) -> ApiResult {
     let record = record(&console, case_id(&id)?).await?;
     ok(&document(&console, record).await?)
 }
 
 async fn record(console: &Console, id: UuidV7) -> Result<CaseRecord, Problem> {
     let store = console.store.clone();
-    aside(move || store.case(&id)).await?.ok_or_else(|| not_found("case"))
+    blocking(move || store.case(&id)).await?.ok_or_else(|| not_found("case"))
 }
 
 async fn document(console: &Console, record: CaseRecord) -> Result<CaseDocument, Problem> {
     let store = console.store.clone();
-    aside(move || CaseDocument::of(record, &store, now())).await
+    blocking(move || CaseDocument::of(record, &store, now())).await
 }
 
 fn case_id(text: &str) -> Result<UuidV7, Problem> {
@@ -130,35 +130,35 @@ async fn decide(
     Extension(by): Extension<Principal>,
     Path(id): Path<String>,
     body: Bytes,
-) -> Answer {
-    let submission: Submission = ask::variant(&body, "decision", &["revision"])?;
+) -> ApiResult {
+    let submission: Submission = parse_tagged_body(&body, "decision", &["revision"])?;
     let submission = submission.with_by(by.name());
     let before = record(&console, case_id(&id)?).await?;
-    let ticket = console.behind.decide(before.case.id.clone(), submission, surface_of(&by));
+    let ticket = console.host.decide(before.case.id.clone(), submission, decision_surface(&by));
     let decided = match ticket {
         Ok(ticket) => ticket.await,
         Err(error) => Err(error),
     };
-    console.behind.tell_decided();
+    console.host.notify_decided();
     console.live.nudge();
     match decided {
         Ok(decided) => {
             let was_decided = before.case.decision().is_some();
             let status = if was_decided { StatusCode::OK } else { StatusCode::CREATED };
-            ask::json(status, &document(&console, decided.value).await?)
+            json_response(status, &document(&console, decided.value).await?)
         }
         Err(error) => {
             let now = record(&console, before.case.id).await.ok();
-            Err(refused(&error, now.as_ref()))
+            Err(decision_problem(&error, now.as_ref()))
         }
     }
 }
 
 /// Returns the problem for a rejected decision, with the earlier decision if there is one.
-fn refused(error: &StoreError, record: Option<&CaseRecord>) -> Problem {
-    let told = |kind, code: &str, solution: &str| {
+fn decision_problem(error: &StoreError, record: Option<&CaseRecord>) -> Problem {
+    let problem = |kind, code: &str, solution: &str| {
         let mut builder = ErrorBuilder::new(code, error.to_string(), "decision")
-            .condition("The case is open, and as the person saw it")
+            .condition("The case is open and unchanged since the person saw it")
             .solution(solution);
         if let Some(CaseState::Decided { submission, at }) = record.map(|record| &record.case.state)
         {
@@ -174,18 +174,18 @@ fn refused(error: &StoreError, record: Option<&CaseRecord>) -> Problem {
     match error {
         StoreError::Decision(error) => match error {
             DecisionError::AlreadyDecided(_) => {
-                told(ProblemKind::Conflict, "ALREADY_DECIDED", "Read the decision that holds")
+                problem(ProblemKind::Conflict, "ALREADY_DECIDED", "Read the decision that was recorded")
             }
             DecisionError::OtherContent | DecisionError::Stale { .. } => {
-                told(ProblemKind::Conflict, "CASE_CHANGED", "Look at the case again, then decide")
+                problem(ProblemKind::Conflict, "CASE_CHANGED", "Read the case again, then decide")
             }
             DecisionError::Expired(_) => {
-                told(ProblemKind::Gone, "CASE_EXPIRED", "Let the agent ask again")
+                problem(ProblemKind::Gone, "CASE_EXPIRED", "Let the agent submit the question again")
             }
-            _ => told(ProblemKind::Unprocessable, "DECISION_UNUSABLE", "Mend the decision"),
+            _ => problem(ProblemKind::Unprocessable, "DECISION_UNUSABLE", "Correct the decision"),
         },
         StoreError::Unit(_) => {
-            told(ProblemKind::Unprocessable, "DECISION_UNUSABLE", "Mend the decision")
+            problem(ProblemKind::Unprocessable, "DECISION_UNUSABLE", "Correct the decision")
         }
         StoreError::Missing(_) => not_found("case"),
         error => store_problem(error),
@@ -194,7 +194,7 @@ fn refused(error: &StoreError, record: Option<&CaseRecord>) -> Problem {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Wait {
+struct DecisionWaitQuery {
     wait: Option<u64>,
 }
 
@@ -205,17 +205,17 @@ async fn wait(
     Extension(principal): Extension<Principal>,
     Extension(closing): Extension<Closing>,
     Path(id): Path<String>,
-    Query(Wait { wait }): Query<Wait>,
-) -> Answer {
-    let found = heard(&console, case_id(&id)?, &principal).await?;
-    let seconds = wait.unwrap_or_default().min(LONGEST_WAIT);
-    let _held = match seconds {
+    Query(DecisionWaitQuery { wait }): Query<DecisionWaitQuery>,
+) -> ApiResult {
+    let found = visible_case(&console, case_id(&id)?, &principal).await?;
+    let seconds = wait.unwrap_or_default().min(MAX_WAIT_SECONDS);
+    let _slot = match seconds {
         0 => None,
-        _ => Some(held(&console.waiting, &principal, "requests that wait")?),
+        _ => Some(reserve_slot(&console.decision_waits, &principal, "requests waiting for a decision")?),
     };
     let until = Instant::now() + Duration::from_secs(seconds);
     let decided = tokio::select! {
-        decided = console.decided(&found.case.id, principal.name(), until) => decided,
+        decided = console.wait_for_decision(&found.case.id, principal.name(), until) => decided,
         () = closing.begun() => return ok(&document(&console, found).await?),
     };
     let decided = decided.map_err(|error| store_problem(&error))?;
@@ -223,20 +223,20 @@ async fn wait(
 }
 
 /// Returns a case that the principal may see. Any other case is reported as not found, so its existence stays hidden.
-async fn heard(
+async fn visible_case(
     console: &Arc<Console>,
     id: UuidV7,
     principal: &Principal,
 ) -> Result<CaseRecord, Problem> {
     let found = record(console, id).await?;
-    let (aside_console, asked, principal) = (Arc::clone(console), found.clone(), principal.clone());
-    let hears = aside(move || aside_console.hears(&asked, &principal)).await?;
-    if hears { Ok(found) } else { Err(not_found("case")) }
+    let (reader, record, principal) = (Arc::clone(console), found.clone(), principal.clone());
+    let is_visible = blocking(move || reader.may_see_case(&record, &principal)).await?;
+    if is_visible { Ok(found) } else { Err(not_found("case")) }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SeenCase {
+struct AcknowledgementRequest {
     #[serde(default)]
     outcome: Option<String>,
     #[serde(default)]
@@ -244,41 +244,41 @@ struct SeenCase {
 }
 
 /// Records that the agent has seen the decision, with the outcome.
-async fn seen(
+async fn acknowledge(
     State(console): State<Arc<Console>>,
     Extension(by): Extension<Principal>,
     Path(id): Path<String>,
     body: Bytes,
-) -> Answer {
-    let said: SeenCase = ask::body(&body, &[])?;
-    let found = heard(&console, case_id(&id)?, &by).await?;
+) -> ApiResult {
+    let request: AcknowledgementRequest = parse_body(&body, &[])?;
+    let found = visible_case(&console, case_id(&id)?, &by).await?;
     if found.case.decision().is_none() {
-        let told = ErrorBuilder::new("NOT_DECIDED", "Nobody has decided yet", "case")
+        let error = ErrorBuilder::new("NOT_DECIDED", "The case is not decided yet", "case")
             .condition("The case is decided")
             .solution("Wait for the decision: GET /api/cases/{id}/decision?wait=30");
-        return Err(Problem::told(ProblemKind::Conflict, told));
+        return Err(Problem::told(ProblemKind::Conflict, error));
     }
     let before = document(&console, found.clone()).await?;
     if before.acknowledged.is_some() {
         return ok(&before);
     }
-    let outcome = said.outcome.as_deref().unwrap_or("seen");
-    let said = json!({"by": by.name(), "outcome": outcome, "note": said.note});
-    let said = match aside(move || Ok(secrets::redact_value(&said))).await? {
-        Value::Object(said) => said,
+    let outcome = request.outcome.as_deref().unwrap_or("seen");
+    let body = json!({"by": by.name(), "outcome": outcome, "note": request.note});
+    let body = match blocking(move || Ok(secrets::redact_value(&body))).await? {
+        Value::Object(members) => members,
         _ => Map::new(),
     };
-    let (case, is_hidden) = (found.case.clone(), found.private.is_some());
-    let tell = move |transaction: &mut dyn Transaction| {
-        tell_acknowledgement(transaction, &case, said.clone())?;
+    let (case, is_redacted) = (found.case.clone(), found.private.is_some());
+    let unit = move |transaction: &mut dyn Transaction| {
+        tell_acknowledgement(transaction, &case, body.clone())?;
         // Once the decision is acknowledged, its private part is no longer needed.
-        if is_hidden { transaction.keep_private(&case.id, None) } else { Ok(()) }
+        if is_redacted { transaction.keep_private(&case.id, None) } else { Ok(()) }
     };
-    let ticket = console.store.write(tell);
+    let ticket = console.store.write(unit);
     let written = ticket.map_err(|error| store_problem(&error))?.await;
     console.live.nudge();
     match written {
-        Ok(_) => ask::json(StatusCode::CREATED, &document(&console, found).await?),
+        Ok(_) => json_response(StatusCode::CREATED, &document(&console, found).await?),
         // Another request acknowledged the decision first.
         Err(StoreError::Unit(_)) => ok(&document(&console, found).await?),
         Err(error) => Err(store_problem(&error)),
