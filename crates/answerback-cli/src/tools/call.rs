@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Call {
+pub(crate) struct BuiltinCall {
     /// The tool's name, such as `solution_info`.
     pub(crate) tool: String,
     /// The arguments.
@@ -14,7 +14,7 @@ pub(crate) struct Call {
     pub(crate) correlation_id: Option<UuidV4>,
 }
 
-impl Call {
+impl BuiltinCall {
     /// Creates a call with these arguments.
     pub(crate) fn new(tool: impl Into<String>, arguments: impl Into<Value>) -> Self {
         Self { tool: tool.into(), arguments: arguments.into(), correlation_id: None }
@@ -30,7 +30,7 @@ impl Call {
 
 /// The reason why a call has no answer. A tool that fails still answers, with an error in its contract.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum CallError {
+pub(crate) enum BuiltinCallError {
     /// The tool does not exist. The finding suggests the nearest name.
     #[error("{}", .0.message)]
     UnknownTool(Box<ValidationError>),
@@ -42,5 +42,5 @@ pub(crate) enum CallError {
     Arguments(#[from] serde_json::Error),
     /// Our answer does not meet its contract.
     #[error("the answer does not meet its contract")]
-    Answer(#[from] Invalid),
+    ToolReply(#[from] Invalid),
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 /// The effect of a tool on its folder.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Effect {
+pub(crate) enum ToolEffect {
     /// The tool changes nothing.
     Reads,
     /// The tool adds or updates a file of the folder. Repeating the call changes nothing more.
@@ -15,7 +15,7 @@ pub(crate) enum Effect {
 
 /// The definition of a tool in a list: names, description, schemas and effect.
 #[derive(Debug)]
-pub(crate) struct Definition {
+pub(crate) struct ToolDefinition {
     /// The name for calls, such as `solution_info`.
     pub(crate) name: &'static str,
     /// The name that people see.
@@ -27,11 +27,11 @@ pub(crate) struct Definition {
     /// The JSON Schema of the answers, both successes and errors.
     pub(crate) output_schema: Map<String, Value>,
     /// The effect on the folder.
-    pub(crate) effect: Effect,
+    pub(crate) effect: ToolEffect,
     compiled: OnceLock<Result<Schema, SchemaError>>,
 }
 
-impl Definition {
+impl ToolDefinition {
     /// Creates the definition of a tool that only reads.
     pub(crate) fn new(
         name: &'static str,
@@ -41,12 +41,12 @@ impl Definition {
         output_schema: Map<String, Value>,
     ) -> Self {
         let input_schema = members(input_schema);
-        let (effect, compiled) = (Effect::Reads, OnceLock::new());
+        let (effect, compiled) = (ToolEffect::Reads, OnceLock::new());
         Self { name, title, description, input_schema, output_schema, effect, compiled }
     }
 
     pub(crate) fn writes(mut self) -> Self {
-        self.effect = Effect::Writes;
+        self.effect = ToolEffect::Writes;
         self
     }
 

@@ -25,9 +25,9 @@ pub(crate) mod code {
 }
 
 /// The largest number of errors, and of warnings, in one answer.
-const MOST: usize = 50;
+const MAX_COUNT: usize = 50;
 /// The longest displayed name, in characters.
-const LONGEST_NAME: usize = 80;
+const MAX_NAME_LENGTH: usize = 80;
 
 /// The errors and warnings of one answer.
 #[derive(Debug, Default)]
@@ -73,7 +73,7 @@ impl Issues {
             envelope = envelope.warning(warning);
         }
         if self.left_out > 0 {
-            let message = format!("{} not listed", counted(self.left_out, "more issue"));
+            let message = format!("{} not listed", count_noun(self.left_out, "more issue"));
             let issue = ErrorObject::new(code::PARTIAL_RESULT, message);
             envelope = envelope.warning(issue.with_detail("left_out", self.left_out));
         }
@@ -82,11 +82,11 @@ impl Issues {
 }
 
 fn push(issues: &mut Vec<ErrorObject>, issue: ErrorObject, left_out: &mut usize) {
-    if issues.len() < MOST { issues.push(issue) } else { *left_out += 1 }
+    if issues.len() < MAX_COUNT { issues.push(issue) } else { *left_out += 1 }
 }
 
 /// Formats a count with its noun: `1 project`, `2 projects`.
-pub(crate) fn counted(count: usize, word: &str) -> String {
+pub(crate) fn count_noun(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn counted(count: usize, word: &str) -> String {
 /// the sentence.
 pub(crate) fn quoted(name: &str) -> String {
     let mut shown = String::from("'");
-    shown.push_str(&plain(name, LONGEST_NAME));
+    shown.push_str(&plain(name, MAX_NAME_LENGTH));
     shown.push('\'');
     shown
 }
@@ -139,28 +139,28 @@ mod tests {
     fn names_stay_part_of_one_sentence() {
         for (name, shown) in [
             ("plain", "'plain'"),
-            ("My. Project", "'My.Project'"),
+            ("My. Project", "'My.BotProject'"),
             ("two\nlines  and\tmore", "'two lines and more'"),
             ("bell\u{7}", "'bell\\u0007'"),
             ("  ", "''"),
         ] {
             assert_eq!(quoted(name), shown, "{name:?}");
         }
-        assert_eq!(quoted(&"x".repeat(200)).chars().count(), LONGEST_NAME + 3);
+        assert_eq!(quoted(&"x".repeat(200)).chars().count(), MAX_NAME_LENGTH + 3);
     }
 
     #[test]
     fn more_than_an_answer_holds_is_told_as_a_number() {
         let mut issues = Issues::default();
-        for index in 0..MOST + 3 {
+        for index in 0..MAX_COUNT + 3 {
             issues.error(ErrorObject::new(code::IO_ERROR, format!("number {index}")));
         }
-        assert_eq!(issues.count(), MOST + 3);
+        assert_eq!(issues.count(), MAX_COUNT + 3);
         let envelope =
             EnvelopeBuilder::new("solution.info", "1.0.0").summary("Failed.").source("a");
         let envelope =
             issues.into_envelope(envelope).build(Timestamp::from_unix_millis(0)).unwrap();
-        assert_eq!(envelope.errors().len(), MOST);
+        assert_eq!(envelope.errors().len(), MAX_COUNT);
         assert_eq!(envelope.warnings()[0].message, "3 more issues not listed");
     }
 }

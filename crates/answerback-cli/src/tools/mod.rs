@@ -8,23 +8,23 @@
 //! The tools run no programs and use nothing outside the folder. They read files up to 1 MiB and never follow links out
 //! of the folder.
 
-mod answer;
 mod bot;
 mod call;
-mod context;
 mod definition;
+mod environment;
 mod issue;
 mod server;
 mod solution;
 #[cfg(test)]
 mod tests;
-mod tools;
+mod tool_reply;
+mod toolset;
 mod validators;
 
 pub(crate) use answer::Answer;
 pub(crate) use bot::folder::Root;
-pub(crate) use call::{Call, CallError};
+pub(crate) use call::{BuiltinCall, BuiltinCallError};
 pub(crate) use context::Surroundings;
-pub(crate) use definition::{Definition, Effect};
+pub(crate) use definition::{ToolDefinition, ToolEffect};
 pub(crate) use server::{ServeError, serve, serve_stdio};
 pub(crate) use tools::Tools;

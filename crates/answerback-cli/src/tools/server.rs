@@ -1,4 +1,4 @@
-//! Serves the tools over MCP. [`Tools`] answers the calls.
+//! Serves the tools over MCP. [`Toolset`] answers the calls.
 
 use std::io;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use rmcp::service::{QuitReason, RequestContext, RoleServer, ServerInitializeErro
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::tools::call::{Call, CallError};
-use crate::tools::definition::{Definition, Effect};
-use crate::tools::tools::Tools;
+use crate::tools::call::{BuiltinCall, BuiltinCallError};
+use crate::tools::definition::{ToolDefinition, ToolEffect};
+use crate::tools::toolset::Tools;
 
 /// The member of a request's `_meta` whose version 4 UUID is repeated in the envelope's audit.
 const CORRELATION_ID: &str = "dev.answerback/correlation_id";
@@ -35,7 +35,7 @@ const INSTRUCTIONS: &str = "Tools for a solution with a .bot folder, and three v
 /// # Errors
 ///
 /// If the streams fail, or if the client breaks the protocol during setup.
-pub(crate) async fn serve<R, W>(tools: Arc<Tools>, input: R, output: W) -> Result<(), ServeError>
+pub(crate) async fn serve<R, W>(tools: Arc<Toolset>, input: R, output: W) -> Result<(), ServeError>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
@@ -57,7 +57,7 @@ where
 /// # Errors
 ///
 /// The errors of [`serve`], or if the runtime cannot be created.
-pub(crate) fn serve_stdio(tools: Tools) -> Result<(), ServeError> {
+pub(crate) fn serve_stdio(tools: Toolset) -> Result<(), ServeError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(ServeError::Runtime)?;
     runtime.block_on(serve(Arc::new(tools), tokio::io::stdin(), tokio::io::stdout()))
@@ -78,19 +78,19 @@ pub(crate) enum ServeError {
 }
 
 struct ToolServer {
-    tools: Arc<Tools>,
+    tools: Arc<Toolset>,
     listed: Vec<Tool>,
 }
 
 impl ToolServer {
-    fn new(tools: Arc<Tools>) -> Self {
+    fn new(tools: Arc<Toolset>) -> Self {
         let listed = tools.definitions().map(listed).collect();
         Self { tools, listed }
     }
 }
 
-fn listed(definition: &Definition) -> Tool {
-    let reads = definition.effect == Effect::Reads;
+fn listed(definition: &ToolDefinition) -> Tool {
+    let reads = definition.effect == ToolEffect::Reads;
     let annotations = ToolAnnotations::with_title(definition.title)
         .read_only(reads)
         .destructive(false)
@@ -133,9 +133,9 @@ impl ServerHandler for ToolServer {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let id = context.meta.get(CORRELATION_ID).and_then(Value::as_str);
         let id = id.and_then(|id| UuidV4::try_from(id.to_owned()).ok());
-        let call = Call::new(request.name, arguments).with_correlation_id(id);
+        let call = BuiltinCall::new(request.name, arguments).with_correlation_id(id);
         let tools = Arc::clone(&self.tools);
-        // Tools read files and block, so they run on a separate thread.
+        // Toolset read files and block, so they run on a separate thread.
         let answer = tokio::task::spawn_blocking(move || tools.call(&call)).await;
         let answer = answer.map_err(|_| ErrorData::internal_error("the tool stopped", None))?;
         let answer = answer.map_err(|error| protocol_error(&error))?;
@@ -150,9 +150,9 @@ impl ServerHandler for ToolServer {
 }
 
 /// Builds a protocol error, which models do not see. Use it only where no tool can answer.
-fn protocol_error(error: &CallError) -> ErrorData {
+fn protocol_error(error: &BuiltinCallError) -> ErrorData {
     match error {
-        CallError::UnknownTool(finding) => {
+        BuiltinCallError::UnknownTool(finding) => {
             let data = json!({"expected": finding.expected_value});
             ErrorData::invalid_params(finding.message.clone(), Some(data))
         }

@@ -11,10 +11,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::tools::call::CallError;
-use crate::tools::definition::{Definition, atdf_schema};
+use crate::tools::definition::{ToolDefinition, atdf_schema};
 
 /// The longest text that is validated. The schemas have no `format`, because validating the format is the tools' job.
-const LONGEST: u32 = 1024;
+const MAX_LENGTH: u32 = 1024;
 
 /// A validator.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,7 @@ impl Validator {
         self,
         arguments: &Value,
         now: Timestamp,
-    ) -> Result<EnrichedResponse, CallError> {
+    ) -> Result<EnrichedResponse, BuiltinCallError> {
         Ok(match self {
             Self::DateRange => {
                 let DateRangeArguments { start_date, end_date, enforce_limits } =
@@ -84,9 +84,9 @@ impl Validator {
         }
     }
 
-    pub(crate) fn definition(self) -> Definition {
+    pub(crate) fn definition(self) -> ToolDefinition {
         match self {
-            Self::DateRange => Definition::new(
+            Self::DateRange => ToolDefinition::new(
                 "validate_date_range",
                 "Validate a date range",
                 "Checks that a start lies before an end and that both lie in the future. Use it before booking or \
@@ -97,13 +97,13 @@ impl Validator {
                     "properties": {
                         "start_date": {
                             "type": "string",
-                            "maxLength": LONGEST,
+                            "maxLength": MAX_LENGTH,
                             "description": "When the range starts: ISO 8601 with a time and a UTC offset.",
                             "examples": ["2030-01-01T09:00:00Z", "2030-01-01T09:00:00+01:00"],
                         },
                         "end_date": {
                             "type": "string",
-                            "maxLength": LONGEST,
+                            "maxLength": MAX_LENGTH,
                             "description": "When the range ends: ISO 8601 with a time and a UTC offset.",
                             "examples": ["2030-01-15T18:00:00Z"],
                         },
@@ -119,7 +119,7 @@ impl Validator {
                 }),
                 atdf_schema(),
             ),
-            Self::Email => Definition::new(
+            Self::Email => ToolDefinition::new(
                 "validate_email",
                 "Validate an e-mail address",
                 "Checks the form and the length of an e-mail address; it sends nothing. An address that is not good \
@@ -129,7 +129,7 @@ impl Validator {
                     "properties": {
                         "email": {
                             "type": "string",
-                            "maxLength": LONGEST,
+                            "maxLength": MAX_LENGTH,
                             "description": "The address to judge, as it was given.",
                             "examples": ["user@example.com"],
                         },
@@ -139,7 +139,7 @@ impl Validator {
                 }),
                 atdf_schema(),
             ),
-            Self::PasswordStrength => Definition::new(
+            Self::PasswordStrength => ToolDefinition::new(
                 "validate_password_strength",
                 "Validate a password's strength",
                 "Judges how strong a password is: length, upper and lower case, a number, a special character. The \
@@ -151,7 +151,7 @@ impl Validator {
                             "type": "string",
                             "format": "password",
                             "writeOnly": true,
-                            "maxLength": LONGEST,
+                            "maxLength": MAX_LENGTH,
                             "description": "The password to judge. It is neither kept nor repeated.",
                         },
                     },

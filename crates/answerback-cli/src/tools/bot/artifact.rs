@@ -11,14 +11,14 @@ use serde_json::{Map, Value, json};
 use super::folder::Folder;
 use super::front_matter::FrontMatter;
 use super::walk::FolderWalk;
-use crate::tools::issue::{code, counted};
+use crate::tools::issue::{code, count_noun};
 
 /// A kind of artifact. Each kind has its own folder.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum BotArtifactKind {
     Workflow,
     Agent,
-    Standard,
+    BotStandard,
     Command,
     Product,
 }
@@ -50,7 +50,7 @@ impl BotArtifactKind {
     }
 
     /// Finds the files of this kind.
-    pub(crate) fn files(self, folder: &Folder) -> FolderWalk {
+    pub(crate) fn files(self, folder: &BotFolder) -> FolderWalk {
         folder.walk(self.folder(), |_| true, is_markdown)
     }
 
@@ -180,7 +180,7 @@ impl BotArtifact {
 fn breaks_schema(kind: BotArtifactKind, findings: &[ValidationError]) -> ErrorObject {
     let mut errors = findings.iter().filter(|finding| finding.is_error());
     let first = errors.next().map(|finding| finding.message.as_str()).unwrap_or_default();
-    let problems = counted(errors.count() + 1, "problem");
+    let problems = count_noun(errors.count() + 1, "problem");
     let message = format!(
         "The front matter breaks the schema of {}: {problems}, the first: {first}",
         kind.plural()

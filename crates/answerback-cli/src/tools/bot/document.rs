@@ -7,22 +7,22 @@ use answerback::json::{self, Limits};
 use serde_json::Value;
 
 use super::folder::Folder;
-use super::trouble::Trouble;
-use crate::tools::issue::{counted, plain};
+use super::file_error::Trouble;
+use crate::tools::issue::{count_noun, plain};
 
 /// The longest reason in a message, in characters.
 const LONGEST_REASON: usize = 200;
 
 /// The reason why a document cannot be used.
 #[derive(Debug)]
-pub(crate) enum Unusable {
+pub(crate) enum UnusableFile {
     /// The file cannot be read.
-    Trouble(Trouble),
+    BotFileError(BotFileError),
     /// The file is not JSON or breaks its schema. Holds the reason, and the findings if there are any.
     Invalid(String, Vec<ValidationError>),
 }
 
-impl Unusable {
+impl UnusableFile {
     /// Reports a document that matches its schema but cannot be deserialized.
     pub(crate) fn unread(error: serde_json::Error) -> Self {
         Self::Invalid(plain(&error.to_string(), LONGEST_REASON), Vec::new())
@@ -51,19 +51,19 @@ impl Unusable {
 
 /// Reads a JSON document and checks it against its schema.
 pub(crate) fn read_document(
-    folder: &Folder,
+    folder: &BotFolder,
     path: &str,
     schema: &Schema,
-) -> Result<Result<Value, Unusable>, SchemaError> {
+) -> Result<Result<Value, UnusableFile>, SchemaError> {
     let text = match folder.read(path) {
         Ok(text) => text,
-        Err(trouble) => return Ok(Err(Unusable::Trouble(trouble))),
+        Err(trouble) => return Ok(Err(UnusableFile::Trouble(trouble))),
     };
     let document = match json::read(text.as_bytes(), Limits::default()) {
         Ok(document) => document,
         Err(error) => {
             let reason = plain(&format!("it is not JSON ({error})"), LONGEST_REASON);
-            return Ok(Err(Unusable::Invalid(reason, Vec::new())));
+            return Ok(Err(UnusableFile::Invalid(reason, Vec::new())));
         }
     };
     // Duplicate names are errors, because two parsers can read them differently. Unknown members are only warnings, so
@@ -75,8 +75,8 @@ pub(crate) fn read_document(
         None => Ok(document.value),
         Some(first) => {
             let told =
-                format!("{}, the first: {}", counted(findings.len(), "problem"), first.message);
-            Err(Unusable::Invalid(plain(&told, LONGEST_REASON), findings))
+                format!("{}, the first: {}", count_noun(findings.len(), "problem"), first.message);
+            Err(UnusableFile::Invalid(plain(&told, LONGEST_REASON), findings))
         }
     })
 }

@@ -9,5 +9,5 @@ pub(crate) mod project;
 pub(crate) mod reference;
 pub(crate) mod registry;
 pub(crate) mod state;
-pub(crate) mod trouble;
+pub(crate) mod file_error;
 pub(crate) mod walk;

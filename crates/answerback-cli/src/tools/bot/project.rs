@@ -8,7 +8,7 @@ use super::walk::FolderWalk;
 
 /// A project as its own manifest describes it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Project {
+pub(crate) struct BotProject {
     pub(crate) name: String,
     /// The kind of project, such as `dotnet-web`.
     pub(crate) kind: &'static str,
@@ -31,17 +31,17 @@ const BUILT: [&str; 8] =
 
 /// The projects of a solution, and the walk that found them.
 #[derive(Debug)]
-pub(crate) struct Projects {
-    pub(crate) all: Vec<Project>,
+pub(crate) struct BotProjects {
+    pub(crate) all: Vec<BotProject>,
     pub(crate) walk: FolderWalk,
 }
 
-impl Projects {
+impl BotProjects {
     /// Finds all projects. Skips hidden folders and build output.
-    pub(crate) fn find(folder: &Folder, registry: &ProjectRegistry) -> Self {
+    pub(crate) fn find(folder: &BotFolder, registry: &ProjectRegistry) -> Self {
         let enters = |name: &str| !name.starts_with('.') && !BUILT.contains(&name);
         let mut walk = folder.walk("", enters, is_manifest);
-        let mut all: Vec<Project> = Vec::new();
+        let mut all: Vec<BotProject> = Vec::new();
         for path in std::mem::take(&mut walk.files) {
             if all.len() == MOST_PROJECTS {
                 walk.is_cut = true;
@@ -58,7 +58,7 @@ impl Projects {
     }
 
     /// Returns the project with this name, or else with this alias.
-    pub(crate) fn named(&self, name: &str) -> Option<&Project> {
+    pub(crate) fn named(&self, name: &str) -> Option<&BotProject> {
         let by_name = self.all.iter().find(|project| project.name == name);
         by_name.or_else(|| self.all.iter().find(|project| project.alias == name))
     }
@@ -68,7 +68,7 @@ impl Projects {
     }
 }
 
-impl Project {
+impl BotProject {
     /// Returns a default description, for a project without a registered summary.
     pub(crate) fn described(&self) -> &'static str {
         match self.kind {
@@ -112,7 +112,7 @@ fn is_manifest(name: &str) -> bool {
 }
 
 /// Returns the project that a manifest describes, if it describes one.
-fn read_manifest(folder: &Folder, path: &str, text: &str) -> Option<Project> {
+fn read_manifest(folder: &BotFolder, path: &str, text: &str) -> Option<BotProject> {
     let (parent, file) = path.rsplit_once('/').unwrap_or((".", path));
     let here = parent.rsplit('/').next().filter(|name| *name != ".");
     let fallback = here.map_or_else(|| folder.name(), str::to_owned);
@@ -130,7 +130,7 @@ fn read_manifest(folder: &Folder, path: &str, text: &str) -> Option<Project> {
     Some(project)
 }
 
-fn node(text: &str, fallback: String) -> Option<Project> {
+fn node(text: &str, fallback: String) -> Option<BotProject> {
     let Ok(Value::Object(manifest)) = serde_json::from_str(text) else { return None };
     let text = |name: &str| manifest.get(name).and_then(Value::as_str).map(str::to_owned);
     let listed = |name: &str| manifest.get(name).and_then(Value::as_object);
@@ -151,17 +151,17 @@ fn node(text: &str, fallback: String) -> Option<Project> {
         }
         _ => "node-app",
     };
-    Some(Project {
+    Some(BotProject {
         name: text("name").filter(|name| !name.trim().is_empty()).unwrap_or(fallback),
         kind,
         version: text("version"),
         framework: next.or(react),
         dependencies: Some(direct.map_or(0, Map::len) + tests.map_or(0, Map::len)),
-        ..Project::default()
+        ..BotProject::default()
     })
 }
 
-fn dotnet(text: &str, name: &str) -> Project {
+fn dotnet(text: &str, name: &str) -> BotProject {
     let inside = |tag: &str| {
         let (_, rest) = text.split_once(&format!("<{tag}>"))?;
         let (value, _) = rest.split_once('<')?;
@@ -177,47 +177,47 @@ fn dotnet(text: &str, name: &str) -> Project {
     } else {
         "dotnet-library"
     };
-    Project {
+    BotProject {
         name: name.to_owned(),
         kind,
         version: inside("Version"),
         framework: inside("TargetFramework"),
         dependencies: Some(text.matches("<PackageReference").count()),
-        ..Project::default()
+        ..BotProject::default()
     }
 }
 
-fn rust(text: &str, has_main: bool) -> Option<Project> {
+fn rust(text: &str, has_main: bool) -> Option<BotProject> {
     let dependencies = ["dependencies", "dev-dependencies", "build-dependencies"];
-    Some(Project {
+    Some(BotProject {
         name: toml_text(text, "package", "name")?,
         kind: if has_main { "rust-binary" } else { "rust-library" },
         version: toml_text(text, "package", "version"),
         framework: toml_text(text, "package", "edition").map(|edition| format!("Rust {edition}")),
         dependencies: Some(dependencies.iter().map(|table| toml_lines(text, table).count()).sum()),
-        ..Project::default()
+        ..BotProject::default()
     })
 }
 
-fn python(text: &str) -> Option<Project> {
+fn python(text: &str) -> Option<BotProject> {
     let requires = toml_text(text, "project", "requires-python");
-    Some(Project {
+    Some(BotProject {
         name: toml_text(text, "project", "name")?,
         kind: "python-package",
         version: toml_text(text, "project", "version"),
         framework: requires.map(|version| format!("Python {version}")),
-        ..Project::default()
+        ..BotProject::default()
     })
 }
 
-fn go(text: &str) -> Option<Project> {
+fn go(text: &str) -> Option<BotProject> {
     let after = |word: &str| text.lines().find_map(|line| line.trim().strip_prefix(word));
     let module = after("module ")?.trim();
-    Some(Project {
+    Some(BotProject {
         name: module.rsplit('/').next().unwrap_or(module).to_owned(),
         kind: "go-module",
         framework: after("go ").map(|version| format!("Go {}", version.trim())),
-        ..Project::default()
+        ..BotProject::default()
     })
 }
 
@@ -239,7 +239,7 @@ fn toml_text(text: &str, table: &str, name: &str) -> Option<String> {
 
 /// Makes names unique, because the registry identifies projects by name. If two manifests have the same name, the later
 /// one gets its folder appended.
-fn tell_apart(projects: &mut [Project]) {
+fn tell_apart(projects: &mut [BotProject]) {
     for index in 1..projects.len() {
         let (before, from) = projects.split_at_mut(index);
         let project = &mut from[0];
@@ -250,7 +250,7 @@ fn tell_apart(projects: &mut [Project]) {
 }
 
 /// Gives every project an alias: the registered one, or else a free one.
-fn name_shortly(projects: &mut [Project], registry: &ProjectRegistry) {
+fn name_shortly(projects: &mut [BotProject], registry: &ProjectRegistry) {
     let mut taken: Vec<String> =
         registry.names().filter_map(|name| registry.alias(name)).map(str::to_owned).collect();
     for project in projects {
@@ -312,10 +312,10 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let folder = Folder::find(&Root::At(made.path().to_owned())).unwrap().unwrap();
-        let projects = Projects::find(&folder, &ProjectRegistry::empty());
-        let told = |project: &Project| {
-            let Project { name, kind, path, version, framework, dependencies, alias } = project;
+        let folder = BotFolder::find(&SolutionRoot::At(made.path().to_owned())).unwrap().unwrap();
+        let projects = BotProjects::find(&folder, &ProjectRegistry::empty());
+        let told = |project: &BotProject| {
+            let BotProject { name, kind, path, version, framework, dependencies, alias } = project;
             let (version, framework) =
                 (version.as_deref().unwrap_or("-"), framework.as_deref().unwrap_or("-"));
             format!("{alias} {name} {kind} {path} {version} {framework} {dependencies:?}")
@@ -325,10 +325,10 @@ mod tests {
 
     #[test]
     fn manifests_make_projects() {
-        let web = r#"<Project Sdk="Microsoft.NET.Sdk.Web"><PropertyGroup><TargetFramework>net10.0</TargetFramework>
-            </PropertyGroup><ItemGroup><PackageReference Include="MediatR" /></ItemGroup></Project>"#;
+        let web = r#"<BotProject Sdk="Microsoft.NET.Sdk.Web"><PropertyGroup><TargetFramework>net10.0</TargetFramework>
+            </PropertyGroup><ItemGroup><PackageReference Include="MediatR" /></ItemGroup></BotProject>"#;
         let tests =
-            r#"<Project><ItemGroup><PackageReference Include="xunit" /></ItemGroup></Project>"#;
+            r#"<BotProject><ItemGroup><PackageReference Include="xunit" /></ItemGroup></BotProject>"#;
         let crate_manifest = "[workspace]\n[package]\nname = \"tide-tables\" # comment\nversion.workspace = true\n\
                               edition = '2024'\n[dependencies]\nserde = \"1\"\n# none\n[dev-dependencies]\na = \"1\"\n";
         insta::assert_debug_snapshot!(

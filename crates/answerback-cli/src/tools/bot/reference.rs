@@ -15,7 +15,7 @@ const MOST_CIRCLES: usize = 10;
 
 /// A reference from one file to another.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Reference {
+pub(crate) struct BotReference {
     /// The reference as written in the file.
     pub(crate) written: String,
     /// The referenced file, or `None` if no artifact has the id.
@@ -28,10 +28,10 @@ pub(crate) fn references(
     kind: BotArtifactKind,
     artifact: &BotArtifact,
     ids: &BTreeMap<(String, String), String>,
-) -> Vec<Reference> {
+) -> Vec<BotReference> {
     let mut found = Vec::new();
     let mut add = |written: &str, target: Option<String>| {
-        let reference = Reference { written: written.to_owned(), target };
+        let reference = BotReference { written: written.to_owned(), target };
         if found.len() < MOST_REFERENCES && !found.contains(&reference) {
             found.push(reference);
         }

@@ -10,9 +10,9 @@ use answerback::call::{Schema, SchemaError};
 use answerback::contract::tool::ErrorObject;
 use serde_json::{Map, Value, json};
 
-use super::document::{Unusable, read_document};
+use super::document::{UnusableFile, read_document};
 use super::folder::Folder;
-use super::trouble::{Trouble, TroubleKind};
+use super::file_error::{BotFileError, BotFileErrorKind};
 use crate::tools::issue::code;
 
 pub(crate) const REGISTRY: &str = ".bot/solution/projects.json";
@@ -30,7 +30,7 @@ pub(crate) struct ProjectRegistry {
 
 /// The metadata in a call. Members that are left out keep their registered values.
 #[derive(Debug, Default)]
-pub(crate) struct Metadata {
+pub(crate) struct RegistryMetadata {
     pub(crate) alias: Option<String>,
     pub(crate) summary: Option<String>,
     pub(crate) tags: Option<Vec<String>>,
@@ -64,11 +64,11 @@ static SCHEMA: LazyLock<Result<Schema, SchemaError>> = LazyLock::new(|| {
 
 impl ProjectRegistry {
     /// Reads the registry, or returns the error that makes it unusable. A missing file is an empty registry.
-    pub(crate) fn read(folder: &Folder) -> Result<Result<Self, ErrorObject>, SchemaError> {
+    pub(crate) fn read(folder: &BotFolder) -> Result<Result<Self, ErrorObject>, SchemaError> {
         let schema = SCHEMA.as_ref().map_err(Clone::clone)?;
         let value = match read_document(folder, REGISTRY, schema)? {
             Ok(value) => value,
-            Err(Unusable::Trouble(trouble)) if trouble.is_missing() => {
+            Err(UnusableFile::Trouble(trouble)) if trouble.is_missing() => {
                 return Ok(Ok(Self::empty()));
             }
             Err(unusable) => {
@@ -125,7 +125,7 @@ impl ProjectRegistry {
     pub(crate) fn register(
         &mut self,
         name: &str,
-        said: Metadata,
+        said: RegistryMetadata,
         now: Timestamp,
     ) -> Map<String, Value> {
         let time = now.to_utc_seconds();
@@ -148,7 +148,7 @@ impl ProjectRegistry {
     }
 
     /// Writes the whole registry.
-    pub(crate) fn write(mut self, folder: &Folder) -> Result<(), Trouble> {
+    pub(crate) fn write(mut self, folder: &BotFolder) -> Result<(), BotFileError> {
         self.document.insert("projects".to_owned(), self.projects.into());
         // Serializing a JSON tree cannot fail.
         let mut text = serde_json::to_string_pretty(&self.document).unwrap_or_default();
@@ -165,13 +165,13 @@ pub(crate) struct WriterTurn {
 
 impl WriterTurn {
     /// Waits about a second for the lock. Creates the registry's folder if needed. Folders cannot be locked on Windows.
-    /// There only the writers of one process take turns; see `Tools`.
-    pub(crate) fn take(folder: &Folder) -> Result<Self, Trouble> {
+    /// There only the writers of one process take turns; see `Toolset`.
+    pub(crate) fn take(folder: &BotFolder) -> Result<Self, BotFileError> {
         let real = folder.make(FOLDER)?;
         if cfg!(not(unix)) {
             return Ok(Self { _folder: None });
         }
-        let opened = File::open(real).map_err(|error| Trouble::of(&error, FOLDER))?;
+        let opened = File::open(real).map_err(|error| BotFileError::of(&error, FOLDER))?;
         for _ in 0..TURNS {
             match opened.try_lock() {
                 Ok(()) => return Ok(Self { _folder: Some(opened) }),
@@ -180,7 +180,7 @@ impl WriterTurn {
                 Err(std::fs::TryLockError::Error(_)) => return Ok(Self { _folder: None }),
             }
         }
-        Err(TroubleKind::Busy.at(REGISTRY))
+        Err(BotFileErrorKind::Busy.at(REGISTRY))
     }
 }
 
@@ -191,13 +191,13 @@ mod tests {
     use super::*;
     use crate::tools::bot::folder::Root;
 
-    fn solution(registry: Option<&str>) -> (tempfile::TempDir, Folder) {
+    fn solution(registry: Option<&str>) -> (tempfile::TempDir, BotFolder) {
         let made = tempfile::tempdir().unwrap();
         fs::create_dir_all(made.path().join(".bot/solution")).unwrap();
         if let Some(text) = registry {
             fs::write(made.path().join(REGISTRY), text).unwrap();
         }
-        let folder = Folder::find(&Root::At(made.path().to_owned())).unwrap().unwrap();
+        let folder = BotFolder::find(&SolutionRoot::At(made.path().to_owned())).unwrap().unwrap();
         (made, folder)
     }
 
@@ -208,7 +208,7 @@ mod tests {
         let (made, folder) = solution(Some(before));
         let mut registry = ProjectRegistry::read(&folder).unwrap().unwrap();
         assert_eq!(registry.shared_aliases(), [("x", vec!["a", "b"])]);
-        let said = Metadata { alias: Some("be".to_owned()), ..Metadata::default() };
+        let said = RegistryMetadata { alias: Some("be".to_owned()), ..RegistryMetadata::default() };
         registry.register("a", said, Timestamp::from_unix_millis(1_767_362_220_000));
         assert!(registry.shared_aliases().is_empty());
         registry.write(&folder).unwrap();
@@ -259,7 +259,7 @@ mod tests {
     fn writers_take_turns() {
         let (_made, folder) = solution(None);
         let turn = WriterTurn::take(&folder).unwrap();
-        assert_eq!(WriterTurn::take(&folder).unwrap_err().kind, TroubleKind::Busy);
+        assert_eq!(WriterTurn::take(&folder).unwrap_err().kind, BotFileErrorKind::Busy);
         drop(turn);
         WriterTurn::take(&folder).unwrap();
     }

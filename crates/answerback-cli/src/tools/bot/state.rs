@@ -7,7 +7,7 @@ use answerback::contract::tool::ErrorObject;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::document::{Unusable, read_document};
+use super::document::{UnusableFile, read_document};
 use super::folder::Folder;
 use crate::tools::issue::code;
 
@@ -32,10 +32,10 @@ static SCHEMA: LazyLock<Result<Schema, SchemaError>> = LazyLock::new(|| {
 
 impl InstallationState {
     /// Reads the state, or returns the error that makes it unusable.
-    pub(crate) fn read(folder: &Folder) -> Result<Result<Self, ErrorObject>, SchemaError> {
+    pub(crate) fn read(folder: &BotFolder) -> Result<Result<Self, ErrorObject>, SchemaError> {
         let schema = SCHEMA.as_ref().map_err(Clone::clone)?;
         Ok(read_document(folder, STATE, schema)?
-            .and_then(|value| serde_json::from_value(value).map_err(Unusable::unread))
+            .and_then(|value| serde_json::from_value(value).map_err(UnusableFile::unread))
             .map_err(|unusable| unusable.issue(code::STATE_FILE_INVALID, "The state file", STATE)))
     }
 }

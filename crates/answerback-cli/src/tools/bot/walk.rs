@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::folder::Folder;
-use super::trouble::{Trouble, TroubleKind};
+use super::file_error::{BotFileError, BotFileErrorKind};
 
 /// The largest number of directory entries in one walk.
 const MOST_ENTRIES: usize = 20_000;
@@ -16,12 +16,12 @@ pub(crate) struct FolderWalk {
     /// The found files, relative to the solution.
     pub(crate) files: Vec<String>,
     /// The folders and links that could not be read.
-    pub(crate) troubles: Vec<Trouble>,
+    pub(crate) troubles: Vec<BotFileError>,
     /// True if a limit ended the walk.
     pub(crate) is_cut: bool,
 }
 
-impl Folder {
+impl BotFolder {
     /// Finds the files below `path` whose names `wants` accepts. `path` is relative to the solution; "" is all of it.
     /// Folders are entered if `enters` accepts their names. Links to folders are never followed, so there are no
     /// cycles.
@@ -37,7 +37,7 @@ impl Folder {
         while let Some((folder, depth)) = waiting.pop() {
             let entries = self
                 .resolve(&folder)
-                .and_then(|real| fs::read_dir(real).map_err(|error| Trouble::of(&error, &*folder)));
+                .and_then(|real| fs::read_dir(real).map_err(|error| BotFileError::of(&error, &*folder)));
             let entries = match entries {
                 Ok(entries) => entries,
                 Err(trouble) => {
@@ -55,7 +55,7 @@ impl Folder {
                 }
                 let Ok(entry) = entry else { continue };
                 let Ok(name) = entry.file_name().into_string() else {
-                    walk.troubles.push(TroubleKind::NotText.at(&*folder));
+                    walk.troubles.push(BotFileErrorKind::NotText.at(&*folder));
                     continue;
                 };
                 let path =
@@ -102,7 +102,7 @@ mod tests {
             fs::write(deep.join("c.txt"), "").unwrap();
             deep = deep.join(format!("level-{level}"));
         }
-        let folder = Folder::find(&Root::At(made.path().to_owned())).unwrap().unwrap();
+        let folder = BotFolder::find(&SolutionRoot::At(made.path().to_owned())).unwrap().unwrap();
         let walk = folder.walk(".bot", |_| true, is_markdown);
         assert_eq!(walk.files.len(), 2 * DEEPEST);
         assert_eq!(walk.files[..3], [".bot/a.md", ".bot/b.md", ".bot/level-0/a.md"]);
@@ -124,9 +124,9 @@ mod tests {
         fs::write(made.path().join("secret.md"), "").unwrap();
         symlink(made.path().join("secret.md"), bot.join("out.md")).unwrap();
         symlink(&bot, bot.join("circle")).unwrap();
-        let folder = Folder::find(&Root::At(made.path().join("inside"))).unwrap().unwrap();
+        let folder = BotFolder::find(&SolutionRoot::At(made.path().join("inside"))).unwrap().unwrap();
         let walk = folder.walk(".bot", |_| true, |_| true);
         assert!(walk.files.is_empty());
-        assert_eq!(walk.troubles, [TroubleKind::Outside.at(".bot/out.md")]);
+        assert_eq!(walk.troubles, [BotFileErrorKind::Outside.at(".bot/out.md")]);
     }
 }

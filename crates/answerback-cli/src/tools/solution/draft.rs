@@ -9,7 +9,7 @@ use answerback::contract::tool::{
 };
 use serde_json::{Map, Value};
 
-use crate::tools::context::Surroundings;
+use crate::tools::environment::Surroundings;
 use crate::tools::issue::Issues;
 
 /// The version of our tools.
@@ -48,23 +48,23 @@ impl EnvelopeDraft {
 }
 
 /// One run of a tool.
-pub(crate) struct Run<'s> {
-    surroundings: &'s Surroundings,
+pub(crate) struct ToolRun<'s> {
+    environment: &'s ToolEnvironment,
     timer: ToolTimer<Box<dyn Fn() -> Duration + 's>>,
     correlation_id: Option<&'s UuidV4>,
 }
 
-impl<'s> Run<'s> {
+impl<'s> ToolRun<'s> {
     pub(crate) fn start(
-        surroundings: &'s Surroundings,
+        environment: &'s ToolEnvironment,
         correlation_id: Option<&'s UuidV4>,
     ) -> Self {
-        let clock: Box<dyn Fn() -> Duration + 's> = Box::new(|| surroundings.elapsed());
-        Self { surroundings, timer: ToolTimer::start(clock), correlation_id }
+        let clock: Box<dyn Fn() -> Duration + 's> = Box::new(|| environment.elapsed());
+        Self { environment, timer: ToolTimer::start(clock), correlation_id }
     }
 
     pub(crate) fn now(&self) -> answerback::Timestamp {
-        self.surroundings.now()
+        self.environment.now()
     }
 
     /// Builds the envelope of a draft.
@@ -78,7 +78,7 @@ impl<'s> Run<'s> {
             .summary(draft.summary)
             .all_data(draft.data)
             .source(source)
-            .host(self.surroundings.host());
+            .host(self.environment.host());
         let mut envelope = draft.issues.into_envelope(envelope);
         if let Some(id) = self.correlation_id {
             envelope = envelope.correlation_id(id.as_str());

@@ -17,8 +17,8 @@ use crate::tools::bot::registry::ProjectRegistry;
 use crate::tools::bot::state::InstallationState;
 use crate::tools::bot::walk::FolderWalk;
 use crate::tools::call::CallError;
-use crate::tools::definition::{Definition, envelope_schema};
-use crate::tools::issue::{Issues, code, counted, quoted};
+use crate::tools::definition::{ToolDefinition, envelope_schema};
+use crate::tools::issue::{Issues, code, count_noun, quoted};
 
 const TECH_STACK: &str = ".bot/product/tech-stack.md";
 /// The largest number of files that a recommendation names.
@@ -30,7 +30,7 @@ const MOST_NAMED: usize = 10;
 enum CheckLevel {
     Basic,
     #[default]
-    Standard,
+    BotStandard,
     Comprehensive,
 }
 
@@ -51,12 +51,12 @@ struct Arguments {
     include_recommendations: Option<bool>,
 }
 
-pub(super) fn definition() -> Definition {
+pub(super) fn definition() -> ToolDefinition {
     let status = json!({
         "enum": ["pass", "note", "warning", "error"],
         "description": "A note is a recommendation; warnings and errors stand in the envelope.",
     });
-    Definition::new(
+    ToolDefinition::new(
         "solution_health_check",
         "Check the solution's health",
         "Checks the .bot folder: the state file and what is installed (basic); product files, projects and the registry \
@@ -132,7 +132,7 @@ pub(super) fn definition() -> Definition {
     )
 }
 
-pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<EnvelopeDraft, CallError> {
+pub(super) fn run(arguments: &Value, folder: &BotFolder) -> Result<EnvelopeDraft, BuiltinCallError> {
     let Arguments { check_level, include_recommendations } = Arguments::deserialize(arguments)?;
     let mut examination = Examination::new(folder);
     let files = BotArtifactKind::ALL.map(|kind| kind.files(folder));
@@ -169,12 +169,12 @@ impl HealthVerdict {
 }
 
 /// The checks of one category, in the order in which they ran.
-struct Category {
+struct IssueCategory {
     name: &'static str,
     checks: Vec<(String, HealthVerdict, Option<usize>)>,
 }
 
-impl Category {
+impl IssueCategory {
     fn new(name: &'static str) -> Self {
         Self { name, checks: Vec::new() }
     }
@@ -202,14 +202,14 @@ impl Category {
 
 /// The results of a health check so far.
 struct Examination<'f> {
-    folder: &'f Folder,
-    categories: Vec<Category>,
+    folder: &'f BotFolder,
+    categories: Vec<IssueCategory>,
     issues: Issues,
     recommendations: Vec<Value>,
 }
 
 impl<'f> Examination<'f> {
-    fn new(folder: &'f Folder) -> Self {
+    fn new(folder: &'f BotFolder) -> Self {
         Self {
             folder,
             categories: Vec::new(),
@@ -227,8 +227,8 @@ impl<'f> Examination<'f> {
     }
 
     /// Checks the state file and the installed artifacts.
-    fn installation(&mut self, files: &[FolderWalk; 5]) -> Result<(), CallError> {
-        let mut category = Category::new("dotbot-installation");
+    fn installation(&mut self, files: &[FolderWalk; 5]) -> Result<(), BuiltinCallError> {
+        let mut category = IssueCategory::new("dotbot-installation");
         category.add(".bot folder exists", HealthVerdict::Pass, None);
         let state = match InstallationState::read(self.folder)? {
             Ok(_) => HealthVerdict::Pass,
@@ -272,7 +272,7 @@ impl<'f> Examination<'f> {
 
     /// Checks the product files.
     fn product(&mut self) {
-        let mut category = Category::new("product-artifacts");
+        let mut category = IssueCategory::new("product-artifacts");
         for (name, path) in [("mission.md", MISSION), ("roadmap.md", ROADMAP)] {
             let has = self.folder.has_file(path);
             if !has {
@@ -294,8 +294,8 @@ impl<'f> Examination<'f> {
     }
 
     /// Checks the projects and their registry.
-    fn projects(&mut self) -> Result<(), CallError> {
-        let mut category = Category::new("projects");
+    fn projects(&mut self) -> Result<(), BuiltinCallError> {
+        let mut category = IssueCategory::new("projects");
         let mut verdict = HealthVerdict::Pass;
         let registry = match ProjectRegistry::read(self.folder)? {
             Ok(registry) => registry,
@@ -306,7 +306,7 @@ impl<'f> Examination<'f> {
             }
         };
         category.add("registry readable", verdict, None);
-        let projects = Projects::find(self.folder, &registry);
+        let projects = BotProjects::find(self.folder, &registry);
         unseen(&projects.walk, &mut self.issues);
         let found = if projects.all.is_empty() { HealthVerdict::Note } else { HealthVerdict::Pass };
         category.add("projects detected", found, Some(projects.all.len()));
@@ -324,7 +324,7 @@ impl<'f> Examination<'f> {
         let unregistered: Vec<&str> =
             projects.names().filter(|name| registry.entry(name).is_none()).collect();
         if !unregistered.is_empty() {
-            let message = format!("Register {}", counted(unregistered.len(), "project"));
+            let message = format!("Register {}", count_noun(unregistered.len(), "project"));
             self.recommend(category.name, message, &[]);
         }
         self.categories.push(category);
@@ -335,8 +335,8 @@ impl<'f> Examination<'f> {
     fn artifacts(
         &mut self,
         files: &[FolderWalk; 5],
-    ) -> Result<Vec<(BotArtifactKind, BotArtifact)>, CallError> {
-        let mut category = Category::new("frontmatter-validation");
+    ) -> Result<Vec<(BotArtifactKind, BotArtifact)>, BuiltinCallError> {
+        let mut category = IssueCategory::new("frontmatter-validation");
         let mut artifacts = Vec::new();
         for (kind, walk) in BotArtifactKind::ALL.into_iter().zip(files) {
             let mut verdict = HealthVerdict::Pass;
@@ -399,13 +399,13 @@ impl<'f> Examination<'f> {
         let circles = circles(&edges);
         for circle in &circles {
             let message =
-                format!("{} refer to each other in a circle", counted(circle.len(), "file"));
+                format!("{} refer to each other in a circle", count_noun(circle.len(), "file"));
             let issue = ErrorObject::new(code::CIRCULAR_DEPENDENCY, message)
                 .with_path(circle.first().cloned().unwrap_or_default())
                 .with_detail("circle", circle.clone());
             self.issues.error(issue);
         }
-        let mut category = Category::new("file-references");
+        let mut category = IssueCategory::new("file-references");
         let verdict = |count| if count == 0 { HealthVerdict::Pass } else { HealthVerdict::Error };
         category.add("references lead to files", verdict(broken), (broken > 0).then_some(broken));
         category.add(
@@ -444,18 +444,18 @@ impl<'f> Examination<'f> {
             (false, false) => "healthy",
         };
         let checks: usize = categories.iter().map(|category| category.checks.len()).sum();
-        let checks = counted(checks, "check");
+        let checks = count_noun(checks, "check");
         let summary = match issues.count() {
             0 => format!("The solution is healthy: {checks} at level {}.", level.as_str()),
             count => {
-                let issues = counted(count, "issue");
+                let issues = count_noun(count, "issue");
                 format!("The solution has {issues}: {checks} at level {}.", level.as_str())
             }
         };
         let mut data = Map::new();
         data.insert("status".to_owned(), status.into());
         data.insert("check_level".to_owned(), level.as_str().into());
-        let told: Vec<Value> = categories.iter().map(Category::told).collect();
+        let told: Vec<Value> = categories.iter().map(IssueCategory::told).collect();
         data.insert("checks".to_owned(), told.into());
         if include_recommendations {
             data.insert("recommendations".to_owned(), recommendations.into());

@@ -10,7 +10,7 @@ use crate::tools::bot::folder::Folder;
 use crate::tools::bot::markdown::Markdown;
 use crate::tools::bot::state::{InstallationState, STATE};
 use crate::tools::call::CallError;
-use crate::tools::definition::{Definition, envelope_schema};
+use crate::tools::definition::{ToolDefinition, envelope_schema};
 use crate::tools::issue::{Issues, code, plain};
 
 pub(crate) const MISSION: &str = ".bot/product/mission.md";
@@ -23,7 +23,7 @@ struct Arguments {
     include_roadmap: Option<bool>,
 }
 
-pub(super) fn definition() -> Definition {
+pub(super) fn definition() -> ToolDefinition {
     let product_file = |more: Value| {
         let mut properties = json!({
             "path": {"type": "string"},
@@ -41,11 +41,11 @@ pub(super) fn definition() -> Definition {
             "additionalProperties": false,
         })
     };
-    Definition::new(
+    ToolDefinition::new(
         "solution_info",
         "Solution info",
         "Tells what a solution with a .bot folder is: its name, the dotbot version and profile it was set up with, \
-         and on request its product mission and roadmap. Call it first when you come to a solution.",
+         and on request its product mission and roadmap. BuiltinCall it first when you come to a solution.",
         json!({
             "type": "object",
             "properties": {
@@ -112,7 +112,7 @@ pub(super) fn definition() -> Definition {
     )
 }
 
-pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<EnvelopeDraft, CallError> {
+pub(super) fn run(arguments: &Value, folder: &BotFolder) -> Result<EnvelopeDraft, BuiltinCallError> {
     let Arguments { include_mission, include_roadmap } = Arguments::deserialize(arguments)?;
     let mut issues = Issues::default();
     let mut data = Map::new();
@@ -223,9 +223,9 @@ impl ProductFile {
     /// Reads the file. A missing file is reported only if it was requested explicitly.
     fn read(
         &self,
-        folder: &Folder,
+        folder: &BotFolder,
         issues: &mut Issues,
-    ) -> Result<Option<ProductDocument>, CallError> {
+    ) -> Result<Option<ProductDocument>, BuiltinCallError> {
         let text = match folder.read(self.path) {
             Ok(text) => text,
             Err(missing) if missing.is_missing() => {

@@ -9,5 +9,5 @@ mod standards_list;
 mod structure;
 mod tool;
 
-pub(crate) use draft::{EnvelopeDraft, Run};
+pub(crate) use draft::{EnvelopeDraft, ToolRun};
 pub(crate) use tool::SolutionTool;

@@ -5,14 +5,14 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::shared_text::no_project;
-use super::{EnvelopeDraft, Run, SolutionTool};
+use super::{EnvelopeDraft, ToolRun, SolutionTool};
 use crate::tools::bot::folder::Folder;
-use crate::tools::bot::project::{Projects, free_alias};
-use crate::tools::bot::registry::{Metadata, ProjectRegistry, REGISTRY, WriterTurn};
-use crate::tools::bot::trouble::Trouble;
+use crate::tools::bot::project::{BotProjects, free_alias};
+use crate::tools::bot::registry::{RegistryMetadata, ProjectRegistry, REGISTRY, WriterTurn};
+use crate::tools::bot::file_error::Trouble;
 use crate::tools::call::CallError;
-use crate::tools::definition::{Definition, envelope_schema};
-use crate::tools::issue::{code, counted, quoted};
+use crate::tools::definition::{ToolDefinition, envelope_schema};
+use crate::tools::issue::{code, count_noun, quoted};
 
 #[derive(Deserialize)]
 struct Arguments {
@@ -23,7 +23,7 @@ struct Arguments {
     owner: Option<String>,
 }
 
-pub(super) fn definition() -> Definition {
+pub(super) fn definition() -> ToolDefinition {
     let entry = json!({
         "type": "object",
         "properties": {
@@ -35,7 +35,7 @@ pub(super) fn definition() -> Definition {
         },
         "required": ["alias", "summary", "tags", "owner", "registered_at"],
     });
-    Definition::new(
+    ToolDefinition::new(
         "solution_project_register",
         "Register a project",
         "Registers a project of the solution, or updates what is registered: alias, summary, tags, owner. What is left \
@@ -101,9 +101,9 @@ pub(super) fn definition() -> Definition {
 
 pub(super) fn run(
     arguments: &Value,
-    folder: &Folder,
-    run: &Run<'_>,
-) -> Result<EnvelopeDraft, CallError> {
+    folder: &BotFolder,
+    run: &ToolRun<'_>,
+) -> Result<EnvelopeDraft, BuiltinCallError> {
     let Arguments { project_name, alias, summary, tags, owner } =
         Arguments::deserialize(arguments)?;
     // The lock covers reading and writing, so that no other process writes in between.
@@ -115,7 +115,7 @@ pub(super) fn run(
         Ok(registry) => registry,
         Err(issue) => return Ok(unreadable(issue)),
     };
-    let projects = Projects::find(folder, &registry);
+    let projects = BotProjects::find(folder, &registry);
     let Some(project) = projects.named(&project_name) else {
         return Ok(no_project(SolutionTool::ProjectRegister, &project_name, &projects));
     };
@@ -125,15 +125,15 @@ pub(super) fn run(
             .names()
             .find(|other| other != name && registry.alias(other) == Some(alias.as_str()))
     {
-        return Ok(alias_taken(alias, holder, name, &registry));
+        return Ok(alias_conflict(alias, holder, name, &registry));
     }
     let is_update = registry.entry(name).is_some();
-    let entry = registry.register(name, Metadata { alias, summary, tags, owner }, run.now());
+    let entry = registry.register(name, RegistryMetadata { alias, summary, tags, owner }, run.now());
     if let Err(trouble) = registry.write(folder) {
         return Ok(not_written(&trouble));
     }
     let verb = if is_update { "Updated" } else { "Registered" };
-    let tags = counted(entry.get("tags").and_then(Value::as_array).map_or(0, Vec::len), "tag");
+    let tags = count_noun(entry.get("tags").and_then(Value::as_array).map_or(0, Vec::len), "tag");
     let summary = match entry.get("alias").and_then(Value::as_str) {
         Some(alias) => format!("{verb} {} with alias {} and {tags}.", quoted(name), quoted(alias)),
         None => format!("{verb} {} with {tags}.", quoted(name)),
@@ -167,7 +167,7 @@ pub(super) fn run(
         .with_action(standards))
 }
 
-fn not_written(trouble: &Trouble) -> EnvelopeDraft {
+fn not_written(trouble: &BotFileError) -> EnvelopeDraft {
     EnvelopeDraft::failed(
         "Failed to register project: the registry was not written.",
         trouble.issue(),
@@ -183,7 +183,7 @@ fn unreadable(issue: ErrorObject) -> EnvelopeDraft {
         .with_intent(intent.with_parameter("check_level", "standard"))
 }
 
-fn alias_taken(alias: &str, holder: &str, name: &str, registry: &ProjectRegistry) -> EnvelopeDraft {
+fn alias_conflict(alias: &str, holder: &str, name: &str, registry: &ProjectRegistry) -> EnvelopeDraft {
     let taken: Vec<String> =
         registry.names().filter_map(|name| registry.alias(name)).map(str::to_owned).collect();
     let free = free_alias(alias, &taken);

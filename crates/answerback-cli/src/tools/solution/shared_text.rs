@@ -6,12 +6,12 @@ use answerback::message::suggest::nearest;
 use super::{EnvelopeDraft, SolutionTool};
 use crate::tools::bot::project::Projects;
 use crate::tools::bot::registry::{ProjectRegistry, REGISTRY};
-use crate::tools::bot::trouble::TroubleKind;
+use crate::tools::bot::file_error::TroubleKind;
 use crate::tools::bot::walk::FolderWalk;
 use crate::tools::issue::{Issues, code, quoted};
 
 /// Builds the answer if no project has this name or alias.
-pub(super) fn no_project(tool: SolutionTool, name: &str, projects: &Projects) -> EnvelopeDraft {
+pub(super) fn no_project(tool: SolutionTool, name: &str, projects: &BotProjects) -> EnvelopeDraft {
     let known: Vec<&str> = projects.names().collect();
     let aliases = projects.all.iter().map(|project| project.alias.as_str());
     let near = nearest(name, known.iter().copied().chain(aliases));
@@ -34,7 +34,7 @@ pub(super) fn no_project(tool: SolutionTool, name: &str, projects: &Projects) ->
 /// Returns the problems of a readable registry. The flag is true for those that the health check reports as errors.
 pub(super) fn registry_issues(
     registry: &ProjectRegistry,
-    projects: &Projects,
+    projects: &BotProjects,
 ) -> Vec<(ErrorObject, bool)> {
     let mut found = Vec::new();
     for (alias, names) in registry.shared_aliases() {
@@ -60,7 +60,7 @@ pub(super) fn registry_issues(
 /// Reports the files that a search could not read. Links out of the solution are ignored, because their targets are not
 /// part of it.
 pub(super) fn unseen(walk: &FolderWalk, issues: &mut Issues) {
-    for trouble in walk.troubles.iter().filter(|trouble| trouble.kind != TroubleKind::Outside) {
+    for trouble in walk.troubles.iter().filter(|trouble| trouble.kind != BotFileErrorKind::Outside) {
         issues.warning(trouble.issue());
     }
     if walk.is_cut {

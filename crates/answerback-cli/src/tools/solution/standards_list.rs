@@ -12,11 +12,11 @@ use super::{EnvelopeDraft, SolutionTool};
 use crate::tools::bot::artifact::{BotArtifact, BotArtifactKind};
 use crate::tools::bot::folder::Folder;
 use crate::tools::bot::markdown::Markdown;
-use crate::tools::bot::project::{Project, Projects};
+use crate::tools::bot::project::{BotProject, BotProjects};
 use crate::tools::bot::registry::ProjectRegistry;
 use crate::tools::call::CallError;
-use crate::tools::definition::{Definition, envelope_schema};
-use crate::tools::issue::{Issues, code, counted, plain, quoted};
+use crate::tools::definition::{ToolDefinition, envelope_schema};
+use crate::tools::issue::{Issues, code, count_noun, plain, quoted};
 
 /// The value of `domain` that selects all domains.
 const ALL: &str = "all";
@@ -30,8 +30,8 @@ struct Arguments {
     applicable_to: Option<String>,
 }
 
-pub(super) fn definition() -> Definition {
-    Definition::new(
+pub(super) fn definition() -> ToolDefinition {
+    ToolDefinition::new(
         "solution_standards_list",
         "List standards",
         "Lists the standards of the solution, from .bot/standards: which there are, for which domain, and to what they \
@@ -103,14 +103,14 @@ pub(super) fn definition() -> Definition {
     )
 }
 
-pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<EnvelopeDraft, CallError> {
+pub(super) fn run(arguments: &Value, folder: &BotFolder) -> Result<EnvelopeDraft, BuiltinCallError> {
     let arguments = Arguments::deserialize(arguments)?;
     let mut issues = Issues::default();
     let walk = BotArtifactKind::Standard.files(folder);
     let mut standards = Vec::new();
     for path in &walk.files {
         match folder.read(path) {
-            Ok(text) => standards.push(Standard::of(path, &text)?),
+            Ok(text) => standards.push(BotStandard::of(path, &text)?),
             Err(trouble) => issues.warning(trouble.issue()),
         }
     }
@@ -134,7 +134,7 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<EnvelopeDraft, C
             // This tool ignores an unreadable registry; `solution.structure` reports it.
             let registry =
                 ProjectRegistry::read(folder)?.unwrap_or_else(|_| ProjectRegistry::empty());
-            let projects = Projects::find(folder, &registry);
+            let projects = BotProjects::find(folder, &registry);
             match projects.named(name) {
                 Some(project) => Some((project.clone(), registry)),
                 None => return Ok(no_project(SolutionTool::StandardsList, name, &projects)),
@@ -192,24 +192,24 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<EnvelopeDraft, C
 }
 
 fn told(by_domain: &BTreeMap<&str, usize>, total: usize, issues: &Issues) -> String {
-    let mut summary = format!("Found {}", counted(total, "standard"));
+    let mut summary = format!("Found {}", count_noun(total, "standard"));
     if total > 0 {
         let named = by_domain.iter().take(MOST_DOMAINS);
         let named = named.map(|(domain, count)| format!("{}: {count}", plain(domain, 40)));
         let more = if by_domain.len() > MOST_DOMAINS { ", …" } else { "" };
-        let domains = counted(by_domain.len(), "domain");
+        let domains = count_noun(by_domain.len(), "domain");
         let named = named.collect::<Vec<_>>().join(", ");
         // Writing to a string cannot fail.
         let _ = write!(summary, " across {domains} ({named}{more})");
     }
     if issues.has_warnings() {
-        let _ = write!(summary, ", with {}", counted(issues.count(), "issue"));
+        let _ = write!(summary, ", with {}", count_noun(issues.count(), "issue"));
     }
     summary.push('.');
     summary
 }
 
-fn no_domain(domain: &str, standards: &[Standard]) -> EnvelopeDraft {
+fn no_domain(domain: &str, standards: &[BotStandard]) -> EnvelopeDraft {
     let mut domains: Vec<&str> =
         standards.iter().map(|standard| standard.domain.as_str()).collect();
     domains.sort_unstable();
@@ -224,14 +224,14 @@ fn no_domain(domain: &str, standards: &[Standard]) -> EnvelopeDraft {
 }
 
 /// A parsed standard.
-struct Standard {
+struct BotStandard {
     artifact: BotArtifact,
     text: Markdown,
     domain: String,
 }
 
-impl Standard {
-    fn of(path: &str, text: &str) -> Result<Self, CallError> {
+impl BotStandard {
+    fn of(path: &str, text: &str) -> Result<Self, BuiltinCallError> {
         let artifact = BotArtifact::of(BotArtifactKind::Standard, path, text)?;
         let text = Markdown::read(&artifact.body);
         // If a standard declares no domain, its folder is the domain.
@@ -246,7 +246,7 @@ impl Standard {
     }
 
     /// True if the standard applies to all projects, or to this project's name, alias, type or a tag.
-    fn applies_to(&self, project: &Project, registry: &ProjectRegistry) -> bool {
+    fn applies_to(&self, project: &BotProject, registry: &ProjectRegistry) -> bool {
         let named = self.artifact.texts("applies_to");
         let entry = registry.entry(&project.name);
         let registered = entry.and_then(|entry| entry.get("tags")?.as_array());

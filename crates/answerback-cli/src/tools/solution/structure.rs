@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 use super::shared_text::{registry_issues, unseen};
 use super::{EnvelopeDraft, SolutionTool};
 use crate::tools::bot::folder::Folder;
-use crate::tools::bot::project::{Project, Projects};
+use crate::tools::bot::project::{BotProject, BotProjects};
 use crate::tools::bot::registry::ProjectRegistry;
 use crate::tools::call::CallError;
-use crate::tools::definition::{Definition, envelope_schema};
-use crate::tools::issue::{Issues, counted, plain, quoted};
+use crate::tools::definition::{ToolDefinition, envelope_schema};
+use crate::tools::issue::{Issues, count_noun, plain, quoted};
 
 /// The largest number of suggested actions.
 const MOST_ACTIONS: usize = 5;
@@ -22,8 +22,8 @@ struct Arguments {
     include_dependencies: bool,
 }
 
-pub(super) fn definition() -> Definition {
-    Definition::new(
+pub(super) fn definition() -> ToolDefinition {
+    ToolDefinition::new(
         "solution_structure",
         "Solution structure",
         "Lists the projects of the solution: found by their manifests (.csproj, package.json, Cargo.toml, pyproject.toml, \
@@ -76,7 +76,7 @@ pub(super) fn definition() -> Definition {
     )
 }
 
-pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<EnvelopeDraft, CallError> {
+pub(super) fn run(arguments: &Value, folder: &BotFolder) -> Result<EnvelopeDraft, BuiltinCallError> {
     let Arguments { include_dependencies } = Arguments::deserialize(arguments)?;
     let mut issues = Issues::default();
     let registry = ProjectRegistry::read(folder)?.unwrap_or_else(|issue| {
@@ -84,7 +84,7 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<EnvelopeDraft, C
         issues.warning(issue);
         ProjectRegistry::empty()
     });
-    let projects = Projects::find(folder, &registry);
+    let projects = BotProjects::find(folder, &registry);
     unseen(&projects.walk, &mut issues);
     for (issue, _) in registry_issues(&registry, &projects) {
         issues.warning(issue);
@@ -97,11 +97,11 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<EnvelopeDraft, C
     let unregistered: Vec<&str> =
         projects.names().filter(|name| registry.entry(name).is_none()).collect();
 
-    let count = counted(projects.all.len(), "project");
+    let count = count_noun(projects.all.len(), "project");
     let name = plain(&folder.name(), 80);
     let summary = match (issues.has_warnings(), unregistered.len()) {
         (true, _) => {
-            let issues = counted(issues.count(), "issue");
+            let issues = count_noun(issues.count(), "issue");
             format!("Found {count} in {name} solution, with {issues}.")
         }
         (false, 0) => format!("Found {count} in {name} solution."),
@@ -136,7 +136,7 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<EnvelopeDraft, C
 }
 
 /// Describes a project. Registered values take precedence over the manifest.
-fn described(project: &Project, registry: &ProjectRegistry, include_dependencies: bool) -> Value {
+fn described(project: &BotProject, registry: &ProjectRegistry, include_dependencies: bool) -> Value {
     let entry = registry.entry(&project.name);
     let registered = |name: &str| {
         let text = entry?.get(name)?.as_str()?;

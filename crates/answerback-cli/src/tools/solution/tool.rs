@@ -5,8 +5,8 @@ use answerback::contract::atdf::EnrichedResponse;
 use answerback::contract::tool::{EnvelopeResponse, ErrorObject, Intent};
 use serde_json::Value;
 
-use super::{EnvelopeDraft, Run, health_check, info, project_register, standards_list, structure};
-use crate::tools::bot::folder::{Folder, Root};
+use super::{EnvelopeDraft, ToolRun, health_check, info, project_register, standards_list, structure};
+use crate::tools::bot::folder::{BotFolder, SolutionRoot};
 use crate::tools::call::CallError;
 use crate::tools::definition::Definition;
 use crate::tools::issue::code;
@@ -55,7 +55,7 @@ impl SolutionTool {
         }
     }
 
-    pub(crate) fn definition(self) -> Definition {
+    pub(crate) fn definition(self) -> ToolDefinition {
         match self {
             Self::Info => info::definition(),
             Self::Structure => structure::definition(),
@@ -74,10 +74,10 @@ impl SolutionTool {
     pub(crate) fn run(
         self,
         arguments: &Value,
-        root: &Root,
-        run: &Run<'_>,
-    ) -> Result<EnvelopeResponse, CallError> {
-        let draft = match Folder::find(root) {
+        root: &SolutionRoot,
+        run: &ToolRun<'_>,
+    ) -> Result<EnvelopeResponse, BuiltinCallError> {
+        let draft = match BotFolder::find(root) {
             Ok(Some(folder)) => match self {
                 Self::Info => info::run(arguments, &folder)?,
                 Self::Structure => structure::run(arguments, &folder)?,
@@ -106,7 +106,7 @@ impl SolutionTool {
     pub(crate) fn refused(
         self,
         refusal: &EnrichedResponse,
-        run: &Run<'_>,
+        run: &ToolRun<'_>,
     ) -> Result<EnvelopeResponse, Invalid> {
         let document = refusal.to_document();
         let mut error = ErrorObject::new(code::INVALID_PARAMETER, refusal.message());

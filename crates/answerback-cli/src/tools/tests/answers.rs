@@ -1,9 +1,9 @@
 //! Tests the exact text of the tools' answers.
 
-use crate::tools::{Call, CallError, Root, Tools};
+use crate::tools::{BuiltinCall, BuiltinCallError, SolutionRoot, Toolset};
 use serde_json::{Value, json};
 
-use super::scene::{Scene, judged, surroundings};
+use super::scene::{Scene, judged, environment};
 
 fn pretty(document: &Value) -> String {
     serde_json::to_string_pretty(document).unwrap()
@@ -131,7 +131,7 @@ fn a_solution_that_is_made_later_is_found() {
     let made = tempfile::tempdir().unwrap();
     let below = made.path().join("src");
     std::fs::create_dir(&below).unwrap();
-    let tools = Tools::new(Root::Above(below), surroundings());
+    let tools = Toolset::new(SolutionRoot::Above(below), environment());
     let missing = judged(&tools, "solution_structure", &json!({}));
     assert_eq!(missing["errors"][0]["code"], "DOTBOT_NOT_FOUND");
     std::fs::create_dir(made.path().join(".bot")).unwrap();
@@ -141,8 +141,8 @@ fn a_solution_that_is_made_later_is_found() {
 #[test]
 fn an_unknown_tool_is_no_answer_and_names_the_nearest() {
     let scene = Scene::harbour();
-    let error = scene.tools.call(&Call::new("solution.health", json!({}))).unwrap_err();
-    let CallError::UnknownTool(finding) = error else { panic!("{error:?}") };
+    let error = scene.tools.call(&BuiltinCall::new("solution.health", json!({}))).unwrap_err();
+    let BuiltinCallError::UnknownTool(finding) = error else { panic!("{error:?}") };
     assert_eq!(
         finding.message,
         "Unknown tool 'solution.health'; did you mean 'solution_health_check'?"
@@ -153,7 +153,7 @@ fn an_unknown_tool_is_no_answer_and_names_the_nearest() {
 fn the_audit_says_where_and_for_whom() {
     let scene = Scene::harbour();
     let id = "550e8400-e29b-41d4-a716-446655440000";
-    let call = Call::new("solution_info", json!({})).with_correlation_id(id.try_into().ok());
+    let call = BuiltinCall::new("solution_info", json!({})).with_correlation_id(id.try_into().ok());
     let document = scene.tools.call(&call).unwrap().to_document();
     assert_eq!(document["audit"]["correlation_id"], id);
     assert_eq!(document["audit"]["host"], "ci");

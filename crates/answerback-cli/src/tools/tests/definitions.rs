@@ -12,7 +12,7 @@ fn schemas_compile_and_describe_everything() {
     for definition in scene.tools.definitions() {
         let name = definition.name;
         assert!(!definition.title.is_empty() && definition.description.ends_with('.'), "{name}");
-        assert_eq!(definition.effect == Effect::Writes, name == "solution_project_register");
+        assert_eq!(definition.effect == ToolEffect::Writes, name == "solution_project_register");
         let input = &definition.input_schema;
         assert_eq!(input["additionalProperties"], false, "{name}");
         for schema in [input, &definition.output_schema] {

@@ -7,13 +7,13 @@ use std::time::Duration;
 use answerback::Timestamp;
 use answerback::contract::tool::McpHost;
 use answerback::contract::{Contract, Profile};
-use crate::tools::{Answer, Call, Root, Surroundings, Tools};
+use crate::tools::{ToolReply, BuiltinCall, SolutionRoot, ToolEnvironment, Toolset};
 use serde_json::Value;
 
 /// A copy of `examples/harbour`, in a folder of that name.
 pub(crate) struct Scene {
     made: tempfile::TempDir,
-    pub(crate) tools: Tools,
+    pub(crate) tools: Toolset,
 }
 
 impl Scene {
@@ -21,7 +21,7 @@ impl Scene {
         let made = tempfile::tempdir().unwrap();
         let harbour = made.path().join("harbour");
         copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/harbour"), &harbour);
-        let tools = Tools::new(Root::At(harbour), surroundings());
+        let tools = Toolset::new(SolutionRoot::At(harbour), environment());
         Self { made, tools }
     }
 
@@ -61,11 +61,11 @@ impl Scene {
     }
 }
 
-pub(crate) fn judged(tools: &Tools, tool: &str, arguments: &Value) -> Value {
-    let answer = tools.call(&Call::new(tool, arguments.clone())).unwrap();
+pub(crate) fn judged(tools: &Toolset, tool: &str, arguments: &Value) -> Value {
+    let answer = tools.call(&BuiltinCall::new(tool, arguments.clone())).unwrap();
     let document = answer.to_document();
     let contract = match answer {
-        Answer::Atdf(_) => Contract::Atdf,
+        ToolReply::Atdf(_) => Contract::Atdf,
         _ => Contract::Tool,
     };
     let findings = contract.check(&document, Profile::Strict);
@@ -80,9 +80,9 @@ pub(crate) fn judged(tools: &Tools, tool: &str, arguments: &Value) -> Value {
 }
 
 /// Returns an environment in which the time never changes.
-pub(crate) fn surroundings() -> Surroundings {
+pub(crate) fn environment() -> ToolEnvironment {
     let now = || Timestamp::from_unix_millis(1_767_362_220_000);
-    Surroundings::new(now, || Duration::ZERO).with_host(Some(McpHost::Ci))
+    ToolEnvironment::new(now, || Duration::ZERO).with_host(Some(McpHost::Ci))
 }
 
 fn copy(from: &Path, to: &Path) {

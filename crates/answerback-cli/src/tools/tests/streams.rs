@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::tools::{Root, Tools, serve};
+use crate::tools::{SolutionRoot, Toolset, serve};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
-use super::scene::surroundings;
+use super::scene::environment;
 
 #[tokio::test]
 async fn any_pair_of_streams_will_do() {
-    let tools = Arc::new(Tools::new(Root::At("no-such-folder".into()), surroundings()));
+    let tools = Arc::new(Toolset::new(SolutionRoot::At("no-such-folder".into()), environment()));
     let (client, server) = tokio::io::duplex(64 << 10);
     let (input, output) = tokio::io::split(server);
     let serving = tokio::spawn(serve(tools, input, output));
@@ -41,6 +41,6 @@ async fn any_pair_of_streams_will_do() {
 
 #[tokio::test]
 async fn hanging_up_at_once_is_no_error() {
-    let tools = Arc::new(Tools::new(Root::At("no-such-folder".into()), surroundings()));
+    let tools = Arc::new(Toolset::new(SolutionRoot::At("no-such-folder".into()), environment()));
     serve(tools, tokio::io::empty(), tokio::io::sink()).await.unwrap();
 }

@@ -12,8 +12,8 @@ use answerback::Digest;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-use crate::folders;
-use crate::replace::replace;
+use crate::user_folders;
+use crate::atomic_replace::replace;
 
 /// The trust state of a file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -29,20 +29,20 @@ pub(crate) enum TrustState {
 /// The list of trusted files, stored in the user's state directory.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Trusted {
+pub(crate) struct TrustedFiles {
     /// The SHA-256 of each file's content, by its path without links.
     files: BTreeMap<String, String>,
 }
 
-impl Trusted {
+impl TrustedFiles {
     fn place() -> anyhow::Result<PathBuf> {
-        let folder = folders::state().context("the user's state directory is not known")?;
+        let folder = user_folders::state().context("the user's state directory is unknown; set XDG_STATE_HOME")?;
         Ok(folder.join("answerback").join("trusted.json"))
     }
 
     /// Reads the list. Fails if the list cannot be read.
     pub(crate) fn read() -> anyhow::Result<Self> {
-        if folders::state().is_none() {
+        if user_folders::state().is_none() {
             // Without a state directory, no file was ever trusted.
             return Ok(Self::default());
         }
@@ -54,7 +54,7 @@ impl Trusted {
         };
         serde_json::from_str(&text).with_context(|| {
             format!(
-                "{} is not the list of trusted files; remove it, and trust anew",
+                "{} is not the list of trusted files; remove it, and trust the files again",
                 place.display()
             )
         })
@@ -62,14 +62,14 @@ impl Trusted {
 
     fn write(&self) -> anyhow::Result<()> {
         let place = Self::place()?;
-        folders::make_for(&place)?;
+        user_folders::create_parent(&place)?;
         let mut text = serde_json::to_string_pretty(self)?;
         text.push('\n');
         replace(&place, text.as_bytes()).with_context(|| cannot("write", &place))
     }
 
     /// Returns the trust state of the file with this content.
-    pub(crate) fn standing(&self, file: &Path, content: &[u8]) -> TrustState {
+    pub(crate) fn trust_state(&self, file: &Path, content: &[u8]) -> TrustState {
         let known = key(file).ok().and_then(|key| self.files.get(&key));
         match known {
             None => TrustState::Unknown,

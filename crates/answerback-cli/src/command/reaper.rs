@@ -1,4 +1,4 @@
-//! `answerback warden`: a process that `wrap` and `serve` start to end their servers if the gateway is killed.
+//! The internal command `warden`: a process that `wrap` and `serve` start to end their servers if the gateway is killed.
 
 use std::sync::OnceLock;
 
@@ -10,21 +10,21 @@ use crate::output::say;
 /// The name of the command.
 const NAME: &str = "warden";
 
-/// True if this process was started as the warden.
-pub(crate) fn is_asked_for() -> bool {
+/// True if this process was started as the reaper.
+pub(crate) fn is_requested() -> bool {
     let mut arguments = std::env::args_os().skip(1);
     arguments.next().is_some_and(|word| word == NAME) && arguments.next().is_none()
 }
 
 pub(crate) fn run() -> Exit {
-    be_named();
+    set_process_name();
     attend(std::io::stdin().lock());
     Exit::Good
 }
 
-/// Sets the process name, so that killing all processes named `answerback` does not kill the warden.
+/// Sets the process name, so that killing all processes named `answerback` does not kill the reaper.
 #[cfg(target_os = "linux")]
-fn be_named() {
+fn set_process_name() {
     let gateway = rustix::process::getppid().map_or(0, |id| id.as_raw_nonzero().get());
     if let Ok(name) = std::ffi::CString::new(format!("{NAME}/{gateway}")) {
         let _ = rustix::thread::set_name(&name);
@@ -32,19 +32,19 @@ fn be_named() {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn be_named() {}
+fn set_process_name() {}
 
-/// Returns the only warden of this process, which is kept when the configuration is reloaded.
-pub(super) fn warden() -> Option<Warden> {
-    static WARDEN: OnceLock<Option<Warden>> = OnceLock::new();
-    let of_ourselves = || match std::env::current_exe() {
+/// Returns the only reaper of this process, which stays the same when the configuration is reloaded.
+pub(super) fn shared_reaper() -> Option<Warden> {
+    static REAPER: OnceLock<Option<Warden>> = OnceLock::new();
+    let start_self = || match std::env::current_exe() {
         Ok(program) => Some(Warden::new(program, [NAME.into()])),
         Err(error) => {
             say(&format!(
-                "warning: nobody ends the servers if this program is killed: it cannot be found: {error}"
+                "warning: if this program is killed, its servers keep running, because its own executable cannot be found: {error}"
             ));
             None
         }
     };
-    WARDEN.get_or_init(of_ourselves).clone()
+    REAPER.get_or_init(start_self).clone()
 }

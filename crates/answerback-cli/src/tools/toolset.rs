@@ -7,20 +7,20 @@ use answerback::contract::atdf::{EnrichSource, enrich};
 use answerback::message;
 use serde_json::Value;
 
-use crate::tools::answer::Answer;
+use crate::tools::tool_reply::Answer;
 use crate::tools::bot::folder::Root;
-use crate::tools::call::{Call, CallError};
-use crate::tools::context::Surroundings;
+use crate::tools::call::{BuiltinCall, BuiltinCallError};
+use crate::tools::environment::Surroundings;
 use crate::tools::definition::Definition;
-use crate::tools::solution::{Run, SolutionTool};
+use crate::tools::solution::{ToolRun, SolutionTool};
 use crate::tools::validators::Validator;
 
 /// The tools for one folder.
 #[derive(Debug)]
-pub(crate) struct Tools {
-    root: Root,
-    surroundings: Surroundings,
-    offered: Vec<(ToolId, Definition)>,
+pub(crate) struct Toolset {
+    root: SolutionRoot,
+    environment: ToolEnvironment,
+    offered: Vec<(ToolId, ToolDefinition)>,
     /// Makes the writers of this process take turns, even on file systems without locks.
     writing: Mutex<()>,
 }
@@ -44,7 +44,7 @@ impl ToolId {
         Self::Solution(SolutionTool::HealthCheck),
     ];
 
-    fn definition(self) -> Definition {
+    fn definition(self) -> ToolDefinition {
         match self {
             Self::Validator(validator) => validator.definition(),
             Self::Solution(tool) => tool.definition(),
@@ -52,16 +52,16 @@ impl ToolId {
     }
 }
 
-impl Tools {
+impl Toolset {
     /// Creates the tools for the solution at or above a folder. Every call searches for the solution again, so one that
     /// is created later is found.
-    pub(crate) fn new(root: Root, surroundings: Surroundings) -> Self {
+    pub(crate) fn new(root: SolutionRoot, environment: ToolEnvironment) -> Self {
         let offered = ToolId::ALL.map(|which| (which, which.definition())).into();
-        Self { root, surroundings, offered, writing: Mutex::new(()) }
+        Self { root, environment, offered, writing: Mutex::new(()) }
     }
 
     /// Returns the definitions of the tools.
-    pub(crate) fn definitions(&self) -> impl Iterator<Item = &Definition> {
+    pub(crate) fn definitions(&self) -> impl Iterator<Item = &ToolDefinition> {
         self.offered.iter().map(|(_, definition)| definition)
     }
 
@@ -69,13 +69,13 @@ impl Tools {
     ///
     /// # Errors
     ///
-    /// If the tool does not exist, or if an internal step fails. A tool that fails still returns an [`Answer`].
-    pub(crate) fn call(&self, call: &Call) -> Result<Answer, CallError> {
+    /// If the tool does not exist, or if an internal step fails. A tool that fails still returns an [`ToolReply`].
+    pub(crate) fn call(&self, call: &BuiltinCall) -> Result<ToolReply, BuiltinCallError> {
         let found = self.offered.iter().find(|(_, definition)| definition.name == call.tool);
         let Some((which, definition)) = found else {
-            return Err(CallError::UnknownTool(Box::new(self.unknown(call))));
+            return Err(BuiltinCallError::UnknownTool(Box::new(self.unknown(call))));
         };
-        let run = Run::start(&self.surroundings, call.correlation_id.as_ref());
+        let run = ToolRun::start(&self.environment, call.correlation_id.as_ref());
         let schema = definition.schema()?;
         let arguments = match which {
             ToolId::Validator(validator) => validator.repeatable(&call.arguments),
@@ -84,11 +84,11 @@ impl Tools {
         let findings = check(schema, &arguments, ())?;
         // In both contracts the library provides the message, the expectations and the examples.
         let source = EnrichSource::Call { schema: schema.source(), arguments: &arguments };
-        let refusal = enrich(&findings, &source, self.surroundings.now());
+        let refusal = enrich(&findings, &source, self.environment.now());
         match (which, refusal) {
             (ToolId::Validator(_), Some(refusal)) => Ok(refusal.into()),
             (ToolId::Validator(validator), None) => {
-                Ok(validator.run(&arguments, self.surroundings.now())?.into())
+                Ok(validator.run(&arguments, self.environment.now())?.into())
             }
             (ToolId::Solution(tool), Some(refusal)) => Ok(tool.refused(&refusal, &run)?.into()),
             (ToolId::Solution(tool), None) => {
@@ -101,7 +101,7 @@ impl Tools {
         }
     }
 
-    fn unknown(&self, call: &Call) -> ValidationError {
+    fn unknown(&self, call: &BuiltinCall) -> ValidationError {
         let schemas: Vec<(&str, Value)> = self
             .definitions()
             .map(|definition| (definition.name, Value::Object(definition.input_schema.clone())))

@@ -5,13 +5,13 @@ use answerback::Timestamp;
 use answerback::contract::tool::McpHost;
 
 /// The environment that a tool needs: the time, a timer and the MCP host. The caller provides it.
-pub(crate) struct Surroundings {
+pub(crate) struct ToolEnvironment {
     now: Box<dyn Fn() -> Timestamp + Send + Sync>,
     timer: Box<dyn Fn() -> Duration + Send + Sync>,
     host: Option<McpHost>,
 }
 
-impl Surroundings {
+impl ToolEnvironment {
     /// Creates an environment from a clock for the time of an answer and a monotonic timer for its duration.
     pub(crate) fn new(
         now: impl Fn() -> Timestamp + Send + Sync + 'static,
@@ -40,7 +40,7 @@ impl Surroundings {
     }
 }
 
-impl fmt::Debug for Surroundings {
+impl fmt::Debug for ToolEnvironment {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Surroundings").field("host", &self.host).finish_non_exhaustive()
     }

@@ -11,43 +11,43 @@ use answerback_gateway::RecordCommands;
 use answerback_store::{Adopted, Settings, Store};
 use anyhow::{Context, bail};
 
-use super::witness;
 use crate::configuration::{ConfigOption, Configuration};
-use crate::folders;
+use crate::user_folders;
 use crate::shell::file_option;
+use crate::witnesses::with_witnesses;
 
 /// The environment variable that names a store.
 const VARIABLE: &str = "ANSWERBACK_STORE";
 /// The message about an empty file.
 pub(crate) const EMPTY: &str = "the file is empty, not a ledger";
 
-/// Which ledger is meant.
+/// The options that select a ledger.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Location {
-    /// The ledger's file, or the URL of a `PostgreSQL` database; otherwise `$ANSWERBACK_STORE`, the configuration's
-    /// store, ledger.db beside a configuration that is trusted, else ledger.db in the user's state directory
+pub(crate) struct LedgerLocation {
+    /// The ledger's file, or the URL of a `PostgreSQL` database [default: `$ANSWERBACK_STORE`, the store in the
+    /// configuration, ledger.db next to a trusted configuration, or ledger.db in the user's state directory]
     #[arg(long, global = true, value_name = "FILE|URL")]
     store: Option<PathBuf>,
 
-    /// The key that signs, created on first use; otherwise the configuration's ledger.key, else the file beside the
-    /// store that ends in .key
+    /// The signing key, created on first use [default: ledger.key in the configuration, or the file next to the store
+    /// that ends in .key]
     #[arg(long, global = true, value_name = "FILE")]
     key: Option<PathBuf>,
 
-    /// The file that remembers checkpoints outside the store; otherwise the configuration's ledger.anchor, else one in
-    /// the user's data directory
+    /// The file that stores checkpoints outside of the store [default: ledger.anchor in the configuration, or a file in
+    /// the user's data directory]
     #[arg(long, global = true, value_name = "FILE")]
     anchor: Option<PathBuf>,
 
     #[command(flatten)]
     config: ConfigOption,
 
-    /// Read when the first command asks, and once: who verifies an export needs none.
+    /// Read on first use and only once, because verifying an export needs no configuration.
     #[arg(skip)]
     configuration: OnceCell<Box<Configuration>>,
 }
 
-impl Location {
+impl LedgerLocation {
     /// Returns the location of a ledger in one folder, together with its configuration.
     pub(crate) fn within(folder: &Path) -> Self {
         let file = |name: &str| Some(folder.join(name));
@@ -70,7 +70,7 @@ impl Location {
     }
 
     /// Reads the configuration again.
-    pub(crate) fn configuration_anew(&self) -> anyhow::Result<Configuration> {
+    pub(crate) fn reread_configuration(&self) -> anyhow::Result<Configuration> {
         self.config.read()
     }
 
@@ -87,26 +87,26 @@ impl Location {
 
     /// Returns the store's path, or its URL as a path.
     pub(crate) fn path(&self) -> anyhow::Result<PathBuf> {
-        if let Some(path) = self.store.clone().or_else(|| folders::named(VARIABLE)) {
+        if let Some(path) = self.store.clone().or_else(|| user_folders::path_from_variable(VARIABLE)) {
             return Ok(path);
         }
         let configuration = self.configuration()?;
         if let Some(path) = configuration.store()?.or_else(|| configuration.state("ledger.db")) {
             return Ok(path);
         }
-        let folder = folders::state().context(
-            "the user's state directory is not known; name the ledger with --store FILE or $ANSWERBACK_STORE",
+        let folder = user_folders::state().context(
+            "the user's state directory is unknown; name the ledger with --store FILE or $ANSWERBACK_STORE",
         )?;
         Ok(folder.join("answerback").join("ledger.db"))
     }
 
     /// Returns the store's path. Fails if the file does not exist or is empty.
-    pub(super) fn existing(&self) -> anyhow::Result<PathBuf> {
+    pub(crate) fn existing(&self) -> anyhow::Result<PathBuf> {
         let path = self.path()?;
         if !path.is_file() {
             bail!(
-                "there is no ledger at {}; `answerback ledger record` or a gateway starts one, \
-                 --store FILE or $ANSWERBACK_STORE names another",
+                "there is no ledger at {}; create one with `answerback ledger record` or a gateway, or name \
+                 another with --store FILE or $ANSWERBACK_STORE",
                 path.display()
             );
         }
@@ -139,7 +139,7 @@ impl Location {
     /// Returns the commands about this ledger in a form that works in any folder and without this process's
     /// environment.
     pub(crate) fn commands(&self) -> RecordCommands {
-        let named = self.store.clone().or_else(|| folders::named(VARIABLE));
+        let named = self.store.clone().or_else(|| user_folders::path_from_variable(VARIABLE));
         let mut options = String::new();
         let config = match &named {
             // The URL may contain a password.
@@ -178,20 +178,20 @@ impl Location {
     /// Returns the folder for files that belong to the store but are not part of it.
     pub(crate) fn folder(&self) -> anyhow::Result<PathBuf> {
         if self.url()?.is_some() {
-            let folder = folders::state().context("the user's state directory is not known")?;
+            let folder = user_folders::state().context("the user's state directory is not known")?;
             return Ok(folder.join("answerback"));
         }
         Ok(self.path()?.parent().map(Path::to_owned).unwrap_or_default())
     }
 
     /// Returns the path of the key.
-    pub(super) fn key(&self) -> anyhow::Result<PathBuf> {
+    pub(crate) fn key(&self) -> anyhow::Result<PathBuf> {
         let configuration = self.configuration()?;
         match (&self.key, &configuration.config.ledger.key) {
             (Some(key), _) => Ok(key.clone()),
             (None, Some(key)) => Ok(configuration.path(key)),
             (None, None) if self.url()?.is_some() => bail!(
-                "a ledger in a database has no place for its key; name it with --key FILE, or as ledger.key in the \
+                "a ledger in a database has no default key; name one with --key FILE, or as ledger.key in the \
                  configuration"
             ),
             (None, None) => Ok(self.path()?.with_extension("key")),
@@ -200,7 +200,7 @@ impl Location {
 
     /// Returns the path of the anchor. It is in another folder than the store, so that restoring an old copy of the
     /// store's folder does not restore the anchor, too.
-    pub(super) fn anchor(&self) -> anyhow::Result<PathBuf> {
+    pub(crate) fn anchor(&self) -> anyhow::Result<PathBuf> {
         if let Some(anchor) = &self.anchor {
             return Ok(anchor.clone());
         }
@@ -208,8 +208,8 @@ impl Location {
         if let Some(anchor) = &configuration.config.ledger.anchor {
             return Ok(configuration.path(anchor));
         }
-        let folder = folders::data().context(
-            "the user's data directory is not known; name the anchor with --anchor FILE",
+        let folder = user_folders::data().context(
+            "the user's data directory is unknown; name the anchor with --anchor FILE",
         )?;
         Ok(folder.join("answerback").join("anchors").join(anchor_name(&self.path()?)))
     }
@@ -235,7 +235,7 @@ impl Location {
     }
 
     /// Adopts a ledger that was restored from a copy older than its anchor.
-    pub(super) fn adopt(&self) -> anyhow::Result<Adopted> {
+    pub(crate) fn adopt(&self) -> anyhow::Result<Adopted> {
         if let Some(url) = self.url()? {
             return Store::adopt_postgres(&url, &self.settings()?)
                 .context("the ledger in the database");
@@ -252,16 +252,16 @@ impl Location {
 
     /// Opens the ledger like [`Self::start`], for a long-running command. The configured witnesses are asked as the log
     /// grows.
-    pub(crate) fn start_to_stay(&self, full_text: bool) -> anyhow::Result<Store> {
+    pub(crate) fn start_long_running(&self, full_text: bool) -> anyhow::Result<Store> {
         self.start_with(|settings| {
-            witness::asked_by(settings.with_full_text(full_text), self.configuration()?)
+            with_witnesses(settings.with_full_text(full_text), self.configuration()?)
         })
     }
 
     /// True if an option, a variable or the configuration names the ledger.
-    pub(crate) fn is_named(&self) -> anyhow::Result<bool> {
-        let is_given = [&self.store, &self.key, &self.anchor].into_iter().any(Option::is_some);
-        if is_given || folders::named(VARIABLE).is_some() {
+    pub(crate) fn is_configured(&self) -> anyhow::Result<bool> {
+        let has_option = [&self.store, &self.key, &self.anchor].into_iter().any(Option::is_some);
+        if has_option || user_folders::path_from_variable(VARIABLE).is_some() {
             return Ok(true);
         }
         // A trusted configuration stores its state next to itself.
@@ -270,22 +270,22 @@ impl Location {
     }
 
     /// Checks that a ledger in a file could be written, without creating anything.
-    pub(crate) fn could_write(&self) -> anyhow::Result<()> {
+    pub(crate) fn check_writable(&self) -> anyhow::Result<()> {
         let path = self.path()?;
         if path.exists() {
             let opened = fs::OpenOptions::new().write(true).open(&path);
             opened.with_context(|| format!("cannot write {}", path.display()))?;
             // SQLite writes additional files next to the store.
-            folders::could_make(&path.with_extension("trial"))?;
+            user_folders::check_creatable(&path.with_extension("trial"))?;
         }
-        self.could_start()
+        self.check_can_start()
     }
 
     /// Checks that a ledger in a file could be created, without creating anything.
-    pub(crate) fn could_start(&self) -> anyhow::Result<()> {
+    pub(crate) fn check_can_start(&self) -> anyhow::Result<()> {
         for file in [self.path()?, self.key()?, self.anchor()?] {
             if !file.exists() {
-                folders::could_make(&file)?;
+                user_folders::check_creatable(&file)?;
             }
         }
         Ok(())
@@ -302,16 +302,16 @@ impl Location {
         }
         // The store's folder must exist first, because the anchor's name depends on its real path.
         for file in [&path, &key] {
-            folders::make_for(file)?;
+            user_folders::create_parent(file)?;
         }
         let settings = more(self.settings()?)?;
         Store::open_sqlite(&path, settings).with_context(|| path.display().to_string())
     }
 
     /// Returns the store settings: key, anchor and the ledger section of the configuration.
-    pub(super) fn settings(&self) -> anyhow::Result<Settings> {
+    pub(crate) fn settings(&self) -> anyhow::Result<Settings> {
         let anchor = self.anchor()?;
-        folders::make_for(&anchor)?;
+        user_folders::create_parent(&anchor)?;
         let ledger = &self.configuration()?.config.ledger;
         let settings = Settings::new(self.key()?)
             .with_anchor_file(anchor)

@@ -4,14 +4,14 @@ use serde_json::Value;
 
 /// A tool's answer, in the contract that the tool uses.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Answer {
+pub(crate) enum ToolReply {
     /// An ATDF enriched response.
     Atdf(Box<EnrichedResponse>),
     /// A tool envelope.
     Envelope(Box<EnvelopeResponse>),
 }
 
-impl Answer {
+impl ToolReply {
     /// True if the answer reports an error.
     pub(crate) fn is_error(&self) -> bool {
         match self {
@@ -29,13 +29,13 @@ impl Answer {
     }
 }
 
-impl From<EnrichedResponse> for Answer {
+impl From<EnrichedResponse> for ToolReply {
     fn from(response: EnrichedResponse) -> Self {
         Self::Atdf(Box::new(response))
     }
 }
 
-impl From<EnvelopeResponse> for Answer {
+impl From<EnvelopeResponse> for ToolReply {
     fn from(envelope: EnvelopeResponse) -> Self {
         Self::Envelope(Box::new(envelope))
     }

@@ -8,13 +8,13 @@ use crate::tools::issue::code;
 
 /// A file that could not be used, by its path relative to the solution.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Trouble {
+pub(crate) struct BotFileError {
     pub(crate) path: String,
-    pub(crate) kind: TroubleKind,
+    pub(crate) kind: BotFileErrorKind,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) enum TroubleKind {
+pub(crate) enum BotFileErrorKind {
     /// The file does not exist.
     Missing,
     /// The path, or a link in it, leads out of the solution.
@@ -33,54 +33,54 @@ pub(crate) enum TroubleKind {
     Failed(ErrorKind),
 }
 
-impl TroubleKind {
-    pub(crate) fn at(self, path: impl Into<String>) -> Trouble {
-        Trouble { path: path.into(), kind: self }
+impl BotFileErrorKind {
+    pub(crate) fn at(self, path: impl Into<String>) -> BotFileError {
+        BotFileError { path: path.into(), kind: self }
     }
 }
 
-impl Trouble {
+impl BotFileError {
     pub(crate) fn of(error: &io::Error, path: impl Into<String>) -> Self {
         let kind = match error.kind() {
-            ErrorKind::NotFound => TroubleKind::Missing,
-            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => TroubleKind::Denied,
-            kind => TroubleKind::Failed(kind),
+            ErrorKind::NotFound => BotFileErrorKind::Missing,
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => BotFileErrorKind::Denied,
+            kind => BotFileErrorKind::Failed(kind),
         };
         kind.at(path)
     }
 
     pub(crate) fn is_missing(&self) -> bool {
-        self.kind == TroubleKind::Missing
+        self.kind == BotFileErrorKind::Missing
     }
 
     /// Converts the failure to an error object with a code of the catalogue.
     pub(crate) fn issue(&self) -> ErrorObject {
         let (code, message) = match &self.kind {
-            TroubleKind::Missing => (code::IO_ERROR, "The file does not exist".to_owned()),
-            TroubleKind::Outside => (
+            BotFileErrorKind::Missing => (code::IO_ERROR, "The file does not exist".to_owned()),
+            BotFileErrorKind::Outside => (
                 code::UNAUTHORIZED_OPERATION,
                 "The path leads out of the solution's folder and is not followed".to_owned(),
             ),
-            TroubleKind::Denied => (
+            BotFileErrorKind::Denied => (
                 code::UNAUTHORIZED_OPERATION,
                 "The system does not permit access to the file".to_owned(),
             ),
-            TroubleKind::NotAFile => (code::IO_ERROR, "This is not an ordinary file".to_owned()),
-            TroubleKind::TooLarge { limit } => {
+            BotFileErrorKind::NotAFile => (code::IO_ERROR, "This is not an ordinary file".to_owned()),
+            BotFileErrorKind::TooLarge { limit } => {
                 (code::IO_ERROR, format!("The file has more than {limit} bytes and is not read"))
             }
-            TroubleKind::NotText => (code::IO_ERROR, "The file is not UTF-8 text".to_owned()),
-            TroubleKind::Busy => (
+            BotFileErrorKind::NotText => (code::IO_ERROR, "The file is not UTF-8 text".to_owned()),
+            BotFileErrorKind::Busy => (
                 code::IO_ERROR,
                 "Another process is changing the file; try again in a moment".to_owned(),
             ),
-            TroubleKind::Failed(kind) => {
+            BotFileErrorKind::Failed(kind) => {
                 (code::IO_ERROR, format!("The file system failed: {kind}"))
             }
         };
         let issue = ErrorObject::new(code, message).with_path(&*self.path);
         match self.kind {
-            TroubleKind::TooLarge { limit } => issue.with_detail("limit_bytes", limit),
+            BotFileErrorKind::TooLarge { limit } => issue.with_detail("limit_bytes", limit),
             _ => issue,
         }
     }

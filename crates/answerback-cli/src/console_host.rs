@@ -1,7 +1,7 @@
 //! Provides the console of `answerback serve` with data of the gateway, the configuration and this program.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use answerback::UuidV7;
 use answerback::case::{Decision, Submission};
@@ -10,11 +10,10 @@ use answerback::contract::recognise;
 use answerback::governance::{Lock, Manifest};
 use answerback::json::Limits;
 use answerback_web::{
-    AgentView, AgentsView, ConsoleHost, Commands, Console, RemarkView, ServerView, ToolView, agent_tools,
+    AgentView, AgentsView, Commands, ConsoleHost, RemarkView, ServerView, ToolView,
 };
-use answerback_gateway::serve::{Backend, Place, Service, Within};
-use answerback_gateway::{ServerSettings, Weight, remarks};
-use answerback_http::Scope;
+use answerback_gateway::serve::Service;
+use answerback_gateway::{Weight, remarks};
 use answerback_record::InForce;
 use answerback_record::system::now;
 use answerback_store::{CaseRecord, Store, StoreError, Ticket};
@@ -22,9 +21,8 @@ use answerback_verify::{Options, Report};
 use anyhow::Context;
 use serde_json::{Value, json};
 
-use crate::command::ledger::source;
+use crate::verify_source;
 use crate::input::InputSource;
-use crate::output::say;
 use crate::prompts::PromptFolder;
 use crate::shell::file_option;
 use crate::show::{Charset, Sheet, draw};
@@ -32,8 +30,8 @@ use crate::show::{Charset, Sheet, draw};
 /// The width of a reply in the terminal view of the console.
 const WIDTH: usize = 100;
 
-/// The console's host: the parts that the console gets from the gateway and the configuration.
-pub(crate) struct Server {
+/// Gives the console the data of the gateway and the configuration.
+pub(crate) struct GatewayConsoleHost {
     store: Store,
     service: Arc<Service>,
     /// The ledger's file, or the URL of its database.
@@ -48,14 +46,14 @@ pub(crate) struct ConfiguredGovernance {
     pub(crate) in_force: Option<Arc<InForce>>,
 }
 
-impl Server {
+impl GatewayConsoleHost {
     pub(crate) fn new(store: Store, service: Arc<Service>, ledger: PathBuf) -> Self {
         Self { store, service, ledger, governance: RwLock::default() }
     }
 
     /// Verifies governed responses against this manifest and lock from now on. They are logged first if they are new,
     /// because verifying the log requires them. This blocks on the store.
-    pub(crate) fn govern(&self, governance: ConfiguredGovernance) -> anyhow::Result<()> {
+    pub(crate) fn set_governance(&self, governance: ConfiguredGovernance) -> anyhow::Result<()> {
         if let Some(in_force) = &governance.in_force {
             in_force.log(&self.store).context("manifest and lock could not be recorded")?;
         }
@@ -72,45 +70,7 @@ impl Server {
     }
 }
 
-/// The name of our own tool server in the gateway.
-const DESK: &str = "answerback";
-
-/// Offers the console's tools as a server of the gateway. The gateway is created before the console, so the console is
-/// set later.
-#[derive(Clone, Default)]
-pub(crate) struct Desk(Arc<OnceLock<Arc<Console>>>);
-
-impl Desk {
-    /// Sets the console, so that calls from now on reach it.
-    pub(crate) fn open(&self, console: &Arc<Console>) {
-        // A process has only one console, so it cannot be set already.
-        let _ = self.0.set(Arc::clone(console));
-    }
-
-    /// Returns the backend for these tools. Returns `None` with a warning if a configured server has the same name.
-    pub(crate) fn beside(&self, servers: &[ServerSettings]) -> Option<Backend> {
-        if servers.iter().any(|server| server.name == DESK) {
-            say(&format!(
-                "warning: gateway.upstreams has a server {DESK}, so our own tools are not at /mcp/{DESK}"
-            ));
-            return None;
-        }
-        Some(self.backend())
-    }
-
-    fn backend(&self) -> Backend {
-        let desk = self.clone();
-        let within = Within::new(move |stream, principal| {
-            if let Some(console) = desk.0.get() {
-                let console = Arc::clone(console);
-                tokio::spawn(agent_tools::serve(console, principal.to_owned(), stream));
-            }
-        });
-        Backend::new(DESK, Place::Within(within)).apart(Scope::Ingest)
-    }
-}
-
-impl ConsoleHost for Server {
+impl ConsoleHost for GatewayConsoleHost {
     fn decide(
         &self,
         case: UuidV7,
@@ -176,7 +136,7 @@ impl ConsoleHost for Server {
     }
 
     fn verify(&self) -> Result<Report, String> {
-        let mut source = source::open(&self.ledger).map_err(|error| format!("{error:#}"))?;
+        let mut source = verify_source::open(&self.ledger).map_err(|error| format!("{error:#}"))?;
         let now = now().unix_millis().saturating_mul(1000);
         answerback_verify::verify(source.as_mut(), &Options::new().with_time(now))
             .map_err(|error| error.to_string())

@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 /// Returns the path in an environment variable. An empty variable counts as unset.
-pub(crate) fn named(variable: &str) -> Option<PathBuf> {
+pub(crate) fn path_from_variable(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
 /// Returns the user's configuration directory.
 pub(crate) fn configuration() -> Option<PathBuf> {
     if cfg!(windows) {
-        return named("APPDATA");
+        return path_from_variable("APPDATA");
     }
-    named("XDG_CONFIG_HOME").or_else(|| Some(named("HOME")?.join(".config")))
+    path_from_variable("XDG_CONFIG_HOME").or_else(|| Some(path_from_variable("HOME")?.join(".config")))
 }
 
 /// Returns the user's state directory.
@@ -32,15 +32,15 @@ pub(crate) fn data() -> Option<PathBuf> {
 /// Returns one of the user's directories: from the variable if it is set, or else by the system's convention.
 fn users(variable: &str, below_home: &str, windows: &str) -> Option<PathBuf> {
     if cfg!(windows) {
-        return named(windows);
+        return path_from_variable(windows);
     }
     let below_home =
         if cfg!(target_os = "macos") { "Library/Application Support" } else { below_home };
-    named(variable).or_else(|| Some(named("HOME")?.join(below_home)))
+    path_from_variable(variable).or_else(|| Some(path_from_variable("HOME")?.join(below_home)))
 }
 
 /// Creates the folder of a file, accessible only to this user.
-pub(crate) fn make_for(file: &Path) -> anyhow::Result<()> {
+pub(crate) fn create_parent(file: &Path) -> anyhow::Result<()> {
     let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
         return Ok(());
     };
@@ -52,7 +52,7 @@ pub(crate) fn make_for(file: &Path) -> anyhow::Result<()> {
 }
 
 /// Checks that a file and its folders could be created. Leaves nothing behind.
-pub(crate) fn could_make(file: &Path) -> anyhow::Result<()> {
+pub(crate) fn check_creatable(file: &Path) -> anyhow::Result<()> {
     let file = std::path::absolute(file)?;
     let folder = file.ancestors().skip(1).find(|folder| folder.exists());
     let folder = folder.with_context(|| format!("there is no folder for {}", file.display()))?;
