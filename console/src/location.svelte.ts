@@ -1,6 +1,6 @@
 /** Where the browser is, as state that pages can read, and the ways to go elsewhere. */
 
-import { type Changes, View } from './lib/view.svelte';
+import { type Changes, View } from './lib/view-state.svelte';
 import { changedQuery, route, shortened } from './router';
 
 class Here {
@@ -91,8 +91,8 @@ export function startRouting(): void {
   history.scrollRestoration = 'manual';
   addEventListener('popstate', () => {
     read();
-    const kept = (history.state as { scroll?: number } | null)?.scroll;
-    if (kept !== undefined) restoreScroll(kept);
+    const scroll = (history.state as { scroll?: number } | null)?.scroll;
+    if (scroll !== undefined) restoreScroll(scroll);
   });
   addEventListener('pagehide', () => {
     if (isBehind) write();
@@ -107,6 +107,6 @@ export function startRouting(): void {
     event.preventDefault();
     go(link.pathname + link.search + link.hash);
   });
-  const kept = (history.state as { scroll?: number } | null)?.scroll;
-  if (kept) restoreScroll(kept);
+  const scroll = (history.state as { scroll?: number } | null)?.scroll;
+  if (scroll) restoreScroll(scroll);
 }

@@ -17,13 +17,13 @@ const STANDARD: Preferences = { theme: 'system', timeZone: 'local', hasSingleKey
 
 function stored(): Preferences {
   try {
-    const kept = JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<Preferences>;
+    const stored = JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<Preferences>;
     return {
-      theme: kept.theme === 'light' || kept.theme === 'dark' ? kept.theme : STANDARD.theme,
-      timeZone: kept.timeZone === 'utc' ? 'utc' : STANDARD.timeZone,
-      hasSingleKeys: kept.hasSingleKeys !== false,
-      isSpreadsheetSafe: kept.isSpreadsheetSafe !== false,
-      hasNotifications: kept.hasNotifications === true,
+      theme: stored.theme === 'light' || stored.theme === 'dark' ? stored.theme : STANDARD.theme,
+      timeZone: stored.timeZone === 'utc' ? 'utc' : STANDARD.timeZone,
+      hasSingleKeys: stored.hasSingleKeys !== false,
+      isSpreadsheetSafe: stored.isSpreadsheetSafe !== false,
+      hasNotifications: stored.hasNotifications === true,
     };
   } catch {
     // A browser that keeps nothing still works; it just forgets.

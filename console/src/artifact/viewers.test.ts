@@ -1,7 +1,7 @@
 import { cleanup, fireEvent, render, screen } from '@testing-library/svelte';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { flushSync, tick } from 'svelte';
-import { ownView } from '../lib/view.svelte';
+import { ownView } from '../lib/view-state.svelte';
 import Artifact from './Artifact.svelte';
 import FileViewer from './FileViewer.svelte';
 import JsonTree from './JsonTree.svelte';

@@ -75,7 +75,7 @@ describe('a decision card', () => {
     answerWith(409, body);
     render(DecisionCard, { document: proposal(), changed: () => {} });
     await fireEvent.click(screen.getByRole('button', { name: /Approve/ }));
-    expect((await screen.findByText(/Somebody was faster/)).parentElement?.textContent).toContain('rejected by grace');
+    expect((await screen.findByText(/Already decided\./)).parentElement?.textContent).toContain('rejected by grace');
   });
 
   it('offers to send again when no answer came', async () => {

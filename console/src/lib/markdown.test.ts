@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseMarkdown, plainText, readDocument, safeAddress, type Block, type Inline } from './markdown';
-import { took } from './took';
+import { cpuTime } from './cpu-time';
 
 test.each([
   ['https://example.test/a?b', 'example.test'],
@@ -76,7 +76,7 @@ describe('hostile markdown', () => {
     ['links', '[a]('.repeat(5_000)],
     ['long', 'x'.repeat(3_000_000)],
   ])('%s do not stop the page', (_, source) => {
-    expect(took(() => expect(parseMarkdown(source).length).toBeGreaterThan(0))).toBeLessThan(5_000);
+    expect(cpuTime(() => expect(parseMarkdown(source).length).toBeGreaterThan(0))).toBeLessThan(5_000);
   }, 60_000);
 });
 

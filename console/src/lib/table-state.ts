@@ -1,7 +1,7 @@
 /** How a table is looked at, and its form in a link's query. */
 
 import type { Column, ColumnFilter, SortKey } from './table';
-import { readNames, writeNames } from './view.svelte';
+import { readNames, writeNames } from './view-state.svelte';
 
 export interface TableState {
   text: string;

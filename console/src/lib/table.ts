@@ -105,8 +105,8 @@ export function readTable(content: unknown): Table {
     warnings.push(`${counted(ragged, 'row')} ${ragged === 1 ? 'has' : 'have'} not ${counted(declared.length, 'cell')}; the first is row ${firstRagged + 1}.`);
   }
   for (const [name, have] of [['row_count', rawRows.length], ['column_count', declared.length]] as const) {
-    const said = source[name];
-    if (typeof said === 'number' && said !== have) warnings.push(`"${name}" says ${said}, there are ${have}.`);
+    const declared = source[name];
+    if (typeof declared === 'number' && declared !== have) warnings.push(`"${name}" says ${declared}, there are ${have}.`);
   }
 
   const rows: readonly (readonly unknown[])[] = needsCopy
@@ -436,9 +436,9 @@ export function nextSort(sort: readonly SortKey[], column: number, isAdded: bool
   const have = sort[at];
   const next: SortKey | null = have === undefined ? { column, isDescending: false } : have.isDescending ? null : { column, isDescending: true };
   if (!isAdded) return next === null ? [] : [next];
-  const kept = [...sort];
-  if (have === undefined) kept.push(next as SortKey);
-  else if (next === null) kept.splice(at, 1);
-  else kept[at] = next;
-  return kept;
+  const keys = [...sort];
+  if (have === undefined) keys.push(next as SortKey);
+  else if (next === null) keys.splice(at, 1);
+  else keys[at] = next;
+  return keys;
 }

@@ -61,10 +61,10 @@ class Feed {
     });
   }
 
-  #take(told: ToPage): void {
-    // Read once for all parts of the page, and only where somebody listens.
-    if (told.type === 'event' && this.#listeners.size === 0) return;
-    const message: Message = told.type === 'event' ? { type: 'event', event: parseExactly(told.text) as LiveEvent } : told;
+  #receive(received: ToPage): void {
+    // Parsed once for all listeners, and only if there are any.
+    if (received.type === 'event' && this.#listeners.size === 0) return;
+    const message: Message = received.type === 'event' ? { type: 'event', event: parseExactly(received.text) as LiveEvent } : received;
     if (message.type === 'standing') this.standing = message.standing;
     else if (message.type === 'level') this.level = message.level;
     else if (message.type === 'restarted') this.restarts += 1;
@@ -81,13 +81,13 @@ class Feed {
     };
     const address = (trustedTypes?.createPolicy('answerback-worker', rules) ?? rules).createScriptURL(workerAddress);
     const worker = new SharedWorker(address, { type: 'module', name: 'answerback-live' });
-    worker.port.onmessage = (event: MessageEvent<ToPage>) => this.#take(event.data);
+    worker.port.onmessage = (event: MessageEvent<ToPage>) => this.#receive(event.data);
     return (message) => worker.port.postMessage(message);
   }
 
   /** Without shared workers each tab connects itself, and only while it is looked at. */
   #alone(): (message: FromPage) => void {
-    const connection = new Connection(browserSurroundings(), (message) => this.#take(message));
+    const connection = new Connection(browserSurroundings(), (message) => this.#receive(message));
     connection.start();
     document.addEventListener('visibilitychange', () => (document.hidden ? connection.stop() : connection.start()));
     return (message) => (message.type === 'leave' ? connection.stop() : connection.retry());

@@ -188,7 +188,7 @@ describe('decisions', () => {
       await accessible(page, 'an escalation');
       const agent = agentFor(escalation.case.id);
       await card(page).getByRole('button', { name: 'Guide the model' }).click();
-      await page.getByLabel('What the agent is told').fill('An address is a text with an @.');
+      await page.getByLabel('Message to the agent').fill('An address is a text with an @.');
       await page.locator('form').getByRole('button', { name: 'Guide the model' }).click();
       assert.equal((await agent.decided).case.state.submission.message, 'An address is a text with an @.');
       await card(page).getByText('Model guided').waitFor();
@@ -285,7 +285,7 @@ describe('decisions', () => {
         await card(other.page).getByText('Rejected').waitFor();
         await one.page.unroute(`**/api/cases/${proposal.case.id}`);
         release();
-        await card(one.page).getByText('Somebody was faster.').waitFor();
+        await card(one.page).getByText('Already decided.').waitFor();
         await card(one.page).getByText('I was faster.').waitFor();
         await accessible(one.page, 'a lost race');
         assert.deepEqual((await agent.acknowledge()).decision, 'reject');

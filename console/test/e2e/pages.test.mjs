@@ -44,7 +44,7 @@ const PAGES = [
   { name: 'provenance of a reply', path: () => `${address(reply('The morning in one'))}?tab=proof`, see: (page) => text(page, 'Verify it yourself') },
   { name: 'JSON of a reply', path: () => `${address(reply('The morning in one'))}?tab=json`, see: (page) => page.getByLabel('Contract').waitFor() },
   { name: 'parts of a reply', path: () => `${address(reply('The morning in one'))}?tab=parts`, see: (page) => page.getByRole('tab', { name: /Parts/, selected: true }).waitFor() },
-  { name: 'request of a call', path: () => `${address(replies.find((one) => one.tool === 'validate_date_range' && one.kind === 'response'))}?tab=request`, see: (page) => text(page, 'Call as the model made it') },
+  { name: 'request of a call', path: () => `${address(replies.find((one) => one.tool === 'validate_date_range' && one.kind === 'response'))}?tab=request`, see: (page) => text(page, 'Call as sent by the model') },
   { name: 'hostile reply', path: () => address(reply('<script>')), see: (page) => text(page, 'Links and images') },
   { name: 'artifact full view', path: () => `${address(reply('The morning in one'))}/a/0`, see: async (page) => { await heading(page, 'Arrivals this week'); await text(page, 'Felixstowe'); await text(page, '1 of 4'); } },
   { name: 'no such reply', path: () => '/r/999999', see: (page) => text(page, 'This reply was not found'), allow: /status of 404/ },
@@ -138,7 +138,7 @@ describe('pages', () => {
       await page.getByRole('button', { name: 'Check' }).click();
       await text(page, 'Fails');
       await text(page, '/end_date');
-      await text(page, 'What the model would be told');
+      await text(page, 'Message to the model');
       await accessible(page, 'a call that fails');
       await editor.fill('{"start_date": ');
       await page.locator('[aria-invalid="true"]').waitFor();

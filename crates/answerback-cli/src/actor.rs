@@ -9,9 +9,9 @@ use answerback_http::{Scope, Token};
 use anyhow::bail;
 
 use crate::ledger_location::LedgerLocation;
-use crate::user_folders;
 use crate::shell::file_option;
 use crate::tokens;
+use crate::user_folders;
 
 /// The environment variable that holds a token. Upstream servers do not inherit it.
 const VARIABLE: &str = "ANSWERBACK_TOKEN";
@@ -44,7 +44,9 @@ impl ActorOptions {
         let token = match &self.token_file {
             Some(file) => Token::from_file(file)?,
             None if std::io::stdin().is_terminal() => return Ok(Ok(Actor::at_terminal())),
-            None if user_folders::path_from_variable(VARIABLE).is_some() => Token::from_variable(VARIABLE)?,
+            None if user_folders::path_from_variable(VARIABLE).is_some() => {
+                Token::from_variable(VARIABLE)?
+            }
             None => bail!(
                 "only a person may decide: run this in a terminal, or give a token with the scope decide in \
                  ${VARIABLE} or with --token-file FILE"
@@ -60,7 +62,10 @@ impl Actor {
         Self { surface: Surface::from("terminal").with_os_user(&user), by: user }
     }
 
-    fn from_token(token: &Token, location: &LedgerLocation) -> anyhow::Result<Result<Self, String>> {
+    fn from_token(
+        token: &Token,
+        location: &LedgerLocation,
+    ) -> anyhow::Result<Result<Self, String>> {
         let tokens = tokens::accepted_tokens(location)?;
         let Some(principal) = tokens.authenticate(token.text()) else {
             return Ok(Err(

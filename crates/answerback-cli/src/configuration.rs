@@ -13,9 +13,9 @@ use anyhow::{Context, anyhow, bail};
 use clap::ValueEnum;
 use serde_json::json;
 
-use crate::user_folders;
 use crate::output::say;
 use crate::trusted_files::{TrustState, TrustedFiles};
+use crate::user_folders;
 
 /// The path in a project's folder.
 const IN_PROJECT: &str = ".agent/config.yml";
@@ -120,7 +120,8 @@ impl ConfigOption {
             (None, None) => return Ok(Configuration::default()),
         };
         let content = ConfigurationFile::read(path)?;
-        let state = if is_configured { Ok(TrustState::Trusted) } else { content.trust_state_of_found() };
+        let state =
+            if is_configured { Ok(TrustState::Trusted) } else { content.trust_state_of_found() };
         let is_trusted = matches!(state, Ok(TrustState::Trusted));
         let config = content.config(if is_trusted { Trust::Trusted } else { Trust::Found })?;
         if !config.ignored.is_empty() {
@@ -287,7 +288,9 @@ pub(crate) fn for_all(config: &mut ValidationConfig, change: impl Fn(&mut ToolSe
 pub(crate) fn find_configuration() -> Option<PathBuf> {
     user_folders::path_from_variable(VARIABLE)
         .or_else(|| in_folder_or_parents(&env::current_dir().ok()?))
-        .or_else(|| Some(user_folders::configuration()?.join(IN_USERS)).filter(|path| path.is_file()))
+        .or_else(|| {
+            Some(user_folders::configuration()?.join(IN_USERS)).filter(|path| path.is_file())
+        })
 }
 
 /// Finds the nearest project file in this folder or above it.

@@ -9,23 +9,23 @@ use answerback::config::StoreConfig;
 use answerback::contract::recognise;
 use answerback::governance::{Lock, Manifest};
 use answerback::json::Limits;
-use answerback_web::{
-    AgentView, AgentsView, Commands, ConsoleHost, RemarkView, ServerView, ToolView,
-};
 use answerback_gateway::serve::Service;
 use answerback_gateway::{Weight, remarks};
 use answerback_record::InForce;
 use answerback_record::system::now;
 use answerback_store::{CaseRecord, Store, StoreError, Ticket};
 use answerback_verify::{Options, Report};
+use answerback_web::{
+    AgentView, AgentsView, Commands, ConsoleHost, RemarkView, ServerView, ToolView,
+};
 use anyhow::Context;
 use serde_json::{Value, json};
 
-use crate::verify_source;
 use crate::input::InputSource;
 use crate::prompts::PromptFolder;
 use crate::shell::file_option;
 use crate::show::{Charset, Sheet, draw};
+use crate::verify_source;
 
 /// The width of a reply in the terminal view of the console.
 const WIDTH: usize = 100;

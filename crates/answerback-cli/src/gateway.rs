@@ -8,8 +8,8 @@ use answerback_gateway::{Attestor, Gateway, GatewaySettings, Recorder};
 use answerback_store::Store;
 use anyhow::{Context, bail};
 
-use crate::ledger_location::LedgerLocation;
 use crate::configuration::{Configuration, for_all};
+use crate::ledger_location::LedgerLocation;
 use crate::output::say;
 
 /// The options of a gateway: its checks and its ledger.
@@ -64,7 +64,9 @@ impl GatewayOptions {
         let configuration = self.location.configuration()?;
         if self.is_unrecorded() {
             if configuration.config.governance.agent.is_some() {
-                say("warning: governance.agent has no effect, because nothing is attested without a ledger");
+                say(
+                    "warning: governance.agent has no effect, because nothing is attested without a ledger",
+                );
             }
             return unrecorded_gateway(configuration, self.strict);
         }

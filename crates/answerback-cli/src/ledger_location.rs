@@ -12,8 +12,8 @@ use answerback_store::{Adopted, Settings, Store};
 use anyhow::{Context, bail};
 
 use crate::configuration::{ConfigOption, Configuration};
-use crate::user_folders;
 use crate::shell::file_option;
+use crate::user_folders;
 use crate::witnesses::with_witnesses;
 
 /// The environment variable that names a store.
@@ -87,7 +87,9 @@ impl LedgerLocation {
 
     /// Returns the store's path, or its URL as a path.
     pub(crate) fn path(&self) -> anyhow::Result<PathBuf> {
-        if let Some(path) = self.store.clone().or_else(|| user_folders::path_from_variable(VARIABLE)) {
+        if let Some(path) =
+            self.store.clone().or_else(|| user_folders::path_from_variable(VARIABLE))
+        {
             return Ok(path);
         }
         let configuration = self.configuration()?;
@@ -178,7 +180,8 @@ impl LedgerLocation {
     /// Returns the folder for files that belong to the store but are not part of it.
     pub(crate) fn folder(&self) -> anyhow::Result<PathBuf> {
         if self.url()?.is_some() {
-            let folder = user_folders::state().context("the user's state directory is not known")?;
+            let folder =
+                user_folders::state().context("the user's state directory is not known")?;
             return Ok(folder.join("answerback"));
         }
         Ok(self.path()?.parent().map(Path::to_owned).unwrap_or_default())
@@ -208,9 +211,8 @@ impl LedgerLocation {
         if let Some(anchor) = &configuration.config.ledger.anchor {
             return Ok(configuration.path(anchor));
         }
-        let folder = user_folders::data().context(
-            "the user's data directory is unknown; name the anchor with --anchor FILE",
-        )?;
+        let folder = user_folders::data()
+            .context("the user's data directory is unknown; name the anchor with --anchor FILE")?;
         Ok(folder.join("answerback").join("anchors").join(anchor_name(&self.path()?)))
     }
 

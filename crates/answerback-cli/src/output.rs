@@ -25,7 +25,8 @@ pub(crate) fn say(text: &str) {
 }
 
 /// The reason why the rest of an endless input was not checked.
-pub(crate) const OUTPUT_CLOSED: &str = "the output was closed, so the rest was not checked; read the whole output";
+pub(crate) const OUTPUT_CLOSED: &str =
+    "the output was closed, so the rest was not checked; read the whole output";
 
 /// An output whose consumer may stop reading, as `head` does. Later writes are discarded, so that the work continues to
 /// its exit code. All our output goes through this type. So any other broken pipe is not ours, for example a

@@ -31,7 +31,8 @@ impl ServerAddress {
             }
         }
         let name = format!("{BEGIN}{}-{}", std::process::id(), address.port());
-        let (file, temporary) = (folder.join(format!("{name}{END}")), folder.join(format!(".{name}")));
+        let (file, temporary) =
+            (folder.join(format!("{name}{END}")), folder.join(format!(".{name}")));
         // The file gets its final name only when it is locked. Before that, it would look like a leftover.
         let write = || {
             let mut lock = File::create(&temporary)?;

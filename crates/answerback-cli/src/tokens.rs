@@ -4,8 +4,8 @@ use answerback_gateway::{Secret, ServiceSettings, TokenSettings};
 use answerback_http::{Scope, Scopes, Token, Tokens};
 use anyhow::Context;
 
-use crate::ledger_location::LedgerLocation;
 use crate::configuration::Configuration;
+use crate::ledger_location::LedgerLocation;
 use crate::user_folders;
 
 /// The principal of the server's own token.
@@ -32,13 +32,13 @@ pub(crate) fn with_configured_tokens(
             Secret::File(path) => {
                 let path = configuration.path(path);
                 user_folders::create_parent(&path)?;
-                let (_, token) =
-                    Tokens::from_file_or_new(&path, &token_settings.name, scopes).with_context(context)?;
+                let (_, token) = Tokens::from_file_or_new(&path, &token_settings.name, scopes)
+                    .with_context(context)?;
                 tokens.with(&token_settings.name, &token, scopes).with_context(context)?
             }
-            Secret::Variable(variable) => {
-                tokens.with_variable(&token_settings.name, variable, scopes).with_context(context)?
-            }
+            Secret::Variable(variable) => tokens
+                .with_variable(&token_settings.name, variable, scopes)
+                .with_context(context)?,
             _ => anyhow::bail!("{}: a token is in a variable or in a file", context()),
         };
     }
@@ -76,7 +76,11 @@ pub(crate) fn accepted_tokens(location: &LedgerLocation) -> anyhow::Result<Token
     }
     // A variable may be set only in the server's environment.
     let is_set = |variable: &str| std::env::var_os(variable).is_some();
-    with_configured_tokens(tokens, configuration, &with_existing_tokens_only(configuration, &settings, is_set))
+    with_configured_tokens(
+        tokens,
+        configuration,
+        &with_existing_tokens_only(configuration, &settings, is_set),
+    )
 }
 
 /// Checks that the scopes of every token are valid, even if the token does not exist yet.
@@ -85,6 +89,7 @@ pub(crate) fn check_scopes(settings: &ServiceSettings) -> anyhow::Result<()> {
 }
 
 fn scopes(token_settings: &TokenSettings) -> anyhow::Result<Scopes> {
-    let read: Result<Scopes, _> = token_settings.scopes.iter().map(|word| word.parse::<Scope>()).collect();
+    let read: Result<Scopes, _> =
+        token_settings.scopes.iter().map(|word| word.parse::<Scope>()).collect();
     read.with_context(|| format!("gateway.tokens.{}.scopes", token_settings.name))
 }

@@ -12,8 +12,8 @@ use answerback::Digest;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-use crate::user_folders;
 use crate::atomic_replace::replace;
+use crate::user_folders;
 
 /// The trust state of a file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -36,7 +36,8 @@ pub(crate) struct TrustedFiles {
 
 impl TrustedFiles {
     fn place() -> anyhow::Result<PathBuf> {
-        let folder = user_folders::state().context("the user's state directory is unknown; set XDG_STATE_HOME")?;
+        let folder = user_folders::state()
+            .context("the user's state directory is unknown; set XDG_STATE_HOME")?;
         Ok(folder.join("answerback").join("trusted.json"))
     }
 

@@ -16,7 +16,8 @@ pub(crate) fn configuration() -> Option<PathBuf> {
     if cfg!(windows) {
         return path_from_variable("APPDATA");
     }
-    path_from_variable("XDG_CONFIG_HOME").or_else(|| Some(path_from_variable("HOME")?.join(".config")))
+    path_from_variable("XDG_CONFIG_HOME")
+        .or_else(|| Some(path_from_variable("HOME")?.join(".config")))
 }
 
 /// Returns the user's state directory.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::output::say;
 use crate::atomic_replace::replace;
+use crate::output::say;
 
 /// The time limit for a response.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -39,7 +39,9 @@ impl Webhook {
     /// Stores the entry to continue from.
     pub(crate) fn save_position(&self, next: u64) {
         if let Err(error) = replace(&self.file, format!("{next}\n").as_bytes()) {
-            say(&format!("warning: the webhook's position cannot be stored: {error}; decisions may be sent twice after a restart"));
+            say(&format!(
+                "warning: the webhook's position cannot be stored: {error}; decisions may be sent twice after a restart"
+            ));
         }
     }
 
@@ -79,11 +81,8 @@ const fn is_final_rejection(status: u16) -> bool {
 }
 
 fn post(url: &str, body: &str) -> Result<(), ureq::Error> {
-    let agent: ureq::Agent = ureq::Agent::config_builder()
-        .timeout_global(Some(TIMEOUT))
-        .max_redirects(0)
-        .build()
-        .into();
+    let agent: ureq::Agent =
+        ureq::Agent::config_builder().timeout_global(Some(TIMEOUT)).max_redirects(0).build().into();
     let answer = agent.post(url).header("Content-Type", "application/json").send(body)?;
     // A redirect does not count as accepted.
     if answer.status().is_success() {

@@ -46,7 +46,9 @@ pub async fn serve(
             // The result is irrelevant, because the client is in this process.
             let _ = running.waiting().await;
         }
-        Err(error) => tracing::debug!(%error, "a client of the console's tools disconnected during setup"),
+        Err(error) => {
+            tracing::debug!(%error, "a client of the console's tools disconnected during setup")
+        }
     }
 }
 
@@ -70,7 +72,9 @@ fn tools() -> Vec<Tool> {
             .read_only(reads)
             .destructive(false)
             .open_world(false);
-        Tool::new(name, description, Arc::new(schema)).with_title(title).with_annotations(annotations)
+        Tool::new(name, description, Arc::new(schema))
+            .with_title(title)
+            .with_annotations(annotations)
     };
     let object = |properties: Value, required: &[&str]| json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
     vec![
@@ -187,7 +191,8 @@ impl AgentToolServer {
         let submitted =
             SubmittedReply::new(document.to_string(), &self.principal).with_contract(contract);
         let (console, governance) = (&self.console, self.console.host.active_governance());
-        let recorded = ingest_with_files(&console.store, governance, &console.files, submitted).await;
+        let recorded =
+            ingest_with_files(&console.store, governance, &console.files, submitted).await;
         let recorded = recorded.map_err(error_text)?;
         console.live.nudge();
         Ok(json!({
@@ -219,13 +224,16 @@ impl AgentToolServer {
             _ => return Err("unknown kind; use proposal or question".to_owned()),
         };
         let reply = reply.map_err(error_text)?;
-        let case = self.console.request_decision(&reply, &self.principal).await.map_err(error_text)?;
+        let case =
+            self.console.request_decision(&reply, &self.principal).await.map_err(error_text)?;
         Ok(json!({"case": case, "status": "open", "next": "Call decision_get with this case."}))
     }
 
     async fn get(&self, arguments: Value) -> ToolOutput {
         let DecisionArguments { case, wait_seconds } = read(arguments)?;
-        let id = UuidV7::try_from(case.as_str()).map_err(|_| "there is no such case; use the id that decision_request returned".to_owned())?;
+        let id = UuidV7::try_from(case.as_str()).map_err(|_| {
+            "there is no such case; use the id that decision_request returned".to_owned()
+        })?;
         let wait = wait_seconds.unwrap_or_default().min(MAX_WAIT_SECONDS);
         let until = Instant::now() + Duration::from_secs(wait);
         let _slot = match wait {
@@ -236,11 +244,14 @@ impl AgentToolServer {
             })?),
         };
         if !self.owns_case(&id).await? {
-            return Err("there is no such case; use the id that decision_request returned".to_owned());
+            return Err(
+                "there is no such case; use the id that decision_request returned".to_owned()
+            );
         }
         let found = self.console.wait_for_decision(&id, &self.principal, until).await;
         let found = found.map_err(|error| store_error_text(&error))?;
-        let found = found.ok_or("there is no such case; use the id that decision_request returned")?;
+        let found =
+            found.ok_or("there is no such case; use the id that decision_request returned")?;
         Ok(match &found.case.state {
             CaseState::Decided { submission, at } => {
                 json!({"case": id, "status": "decided", "decision": submission, "at": at})

@@ -236,7 +236,9 @@ pub(crate) fn register(
     let mut registered = Vec::with_capacity(submitted.len());
     for artifact in submitted {
         let existing = match &artifact.declared_id {
-            Some(id) => VersionHistory::read_in(transaction, id)?.map(|history| (id.clone(), history)),
+            Some(id) => {
+                VersionHistory::read_in(transaction, id)?.map(|history| (id.clone(), history))
+            }
             None => None,
         };
         let existing = existing.filter(|(_, history)| history.accepts_version_of(principal));
@@ -304,7 +306,9 @@ pub(crate) fn set_status(
     status: ArtifactStatus,
     by: &str,
 ) -> Result<StatusChangeOutcome, StoreError> {
-    let Some(history) = VersionHistory::read_in(transaction, id)? else { return Ok(StatusChangeOutcome::Unknown) };
+    let Some(history) = VersionHistory::read_in(transaction, id)? else {
+        return Ok(StatusChangeOutcome::Unknown);
+    };
     let latest = history.latest();
     if latest.version != seen_version {
         return Ok(StatusChangeOutcome::Stale(latest.version));

@@ -7,10 +7,10 @@ use answerback_http::{Allowance, Sessions};
 use answerback_record::system;
 use answerback_store::Store;
 
+use crate::ConsoleHost;
 use crate::files::Files;
 use crate::live::Live;
 use crate::log_summary::LogSummary;
-use crate::ConsoleHost;
 
 /// The default limit on open event streams, and on waiting requests, per token or session.
 const MAX_OPEN: usize = 64;

@@ -31,7 +31,9 @@ impl FileRejection {
     /// Returns the advice for the user.
     pub(crate) const fn solution(self) -> &'static str {
         match self {
-            Self::Missing => "The file was removed, or is outside the folders in console.files; put it into one of them",
+            Self::Missing => {
+                "The file was removed, or is outside the folders in console.files; put it into one of them"
+            }
             Self::HardLinked => {
                 "The file has several hard links, and one may be outside the folders in console.files; replace it with a copy"
             }

@@ -11,7 +11,7 @@ use answerback_ledger::{Kind, Leaf};
 use answerback_store::{Entry, Filter, Head, Store, StoreError};
 use serde_json::Value;
 
-use crate::reply::{ReplyView, ReplyRow, is_passed};
+use crate::reply::{ReplyRow, ReplyView, is_passed};
 
 /// The number of newest entries that tool outcomes are counted over.
 const WINDOW: u64 = 5000;
@@ -361,7 +361,10 @@ mod tests {
         assert_eq!(summary.kinds(&store).unwrap(), totals());
         let (outcomes, since) = summary.outcomes(&store).unwrap();
         let outcomes_of_tool = &outcomes[&("mail".to_owned(), "send".to_owned())];
-        assert_eq!((outcomes_of_tool.calls, outcomes_of_tool.ok, outcomes_of_tool.failed), (4, 3, 1));
+        assert_eq!(
+            (outcomes_of_tool.calls, outcomes_of_tool.ok, outcomes_of_tool.failed),
+            (4, 3, 1)
+        );
         assert!(since <= first);
         // A summary that starts later has the same counts.
         let other = LogSummary::default();

@@ -67,7 +67,8 @@ impl Console {
 
     async fn prune_events(&self, retention: Retention) -> Result<(), StoreError> {
         let store = self.store.clone();
-        let range = tokio::task::spawn_blocking(move || retention.oldest_to_keep(&store, now())).await;
+        let range =
+            tokio::task::spawn_blocking(move || retention.oldest_to_keep(&store, now())).await;
         let (mut minimum, below) =
             range.unwrap_or_else(|error| Err(StoreError::unit(error.to_string())))?;
         while minimum < below {

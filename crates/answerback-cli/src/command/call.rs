@@ -134,15 +134,16 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let judged = judge(&catalogue, line, &config, limits);
     let most = judged.settings().retry.max_attempts();
     if arguments.attempt > most {
-        bail!("--attempt {} exceeds the maximum of {most} attempts; use a smaller number", arguments.attempt);
+        bail!(
+            "--attempt {} exceeds the maximum of {most} attempts; use a smaller number",
+            arguments.attempt
+        );
     }
     if let Some(fault) = &judged.unchecked {
         say(&format!("warning: the call is not checked: {fault}"));
     }
     for problem in judged.schema().map(Schema::problems).unwrap_or_default() {
-        say(&format!(
-            "warning: a part of the tool's schema is not checked as written: {problem}"
-        ));
+        say(&format!("warning: a part of the tool's schema is not checked as written: {problem}"));
     }
     let exit = match (&judged.unchecked, judged.is_valid()) {
         (Some(_), _) => Exit::CouldNotCheck,

@@ -269,7 +269,12 @@ impl<W: Write> DocumentChecker<W> {
             let descriptor = match mcp_to_descriptor(tool) {
                 Ok(descriptor) => descriptor,
                 Err(error) => {
-                    self.report_unchecked(name, line, &error.to_string(), &format!("{whole}: {error}"))?;
+                    self.report_unchecked(
+                        name,
+                        line,
+                        &error.to_string(),
+                        &format!("{whole}: {error}"),
+                    )?;
                     continue;
                 }
             };
@@ -303,7 +308,12 @@ impl<W: Write> DocumentChecker<W> {
     }
 
     /// Reports a document that could not be read or recognized.
-    fn report_unreadable(&mut self, name: &str, line: Option<u64>, error: &str) -> anyhow::Result<()> {
+    fn report_unreadable(
+        &mut self,
+        name: &str,
+        line: Option<u64>,
+        error: &str,
+    ) -> anyhow::Result<()> {
         let place = line.map_or_else(|| name.to_owned(), |line| format!("{name}:{line}"));
         self.report_unchecked(name, line, error, &format!("{place}: {error}"))
     }

@@ -21,7 +21,12 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let mut text = Vec::new();
-    clap_complete::generate(arguments.shell, &mut ProgramArguments::command(), "answerback", &mut text);
+    clap_complete::generate(
+        arguments.shell,
+        &mut ProgramArguments::command(),
+        "answerback",
+        &mut text,
+    );
     io::Write::write_all(&mut ClosableOutput::new(io::stdout()), &text)?;
     Ok(Exit::Good)
 }

@@ -152,9 +152,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
             }
             Ok(exit)
         }
-        Err(ConvertError::Source(invalid)) => {
-            Ok(print_invalid(&format!("{} is not a valid {}", input.name(), from.title()), &invalid))
-        }
+        Err(ConvertError::Source(invalid)) => Ok(print_invalid(
+            &format!("{} is not a valid {}", input.name(), from.title()),
+            &invalid,
+        )),
         Err(ConvertError::ConvertTarget(invalid)) => {
             Ok(print_invalid(&format!("the result would not be a valid {}", to.title()), &invalid))
         }

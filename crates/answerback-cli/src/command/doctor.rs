@@ -11,16 +11,16 @@ use answerback_http::{ListenSettings, Listener, Principal, Tokens};
 use anyhow::Context;
 use serde_json::json;
 
-use crate::ledger_location::{EMPTY, LedgerLocation, is_empty};
 use super::serve;
 use crate::exit::Exit;
-use crate::user_folders;
 use crate::gateway::attestor;
+use crate::ledger_location::{EMPTY, LedgerLocation, is_empty};
 use crate::options::OutputFormat;
 use crate::output::{ClosableOutput, push_line, sanitise};
 use crate::plural::count_noun;
 use crate::shell::quoted;
-use crate::tokens::{check_scopes, with_existing_tokens_only, with_configured_tokens};
+use crate::tokens::{check_scopes, with_configured_tokens, with_existing_tokens_only};
+use crate::user_folders;
 
 /// Check the configuration, the servers, their tools' schemas and the store, and show how to fix problems
 ///
@@ -170,7 +170,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
                 }
             }
             Err(error) => {
-                findings.problem("servers", &error, "correct gateway.upstreams in the configuration");
+                findings.problem(
+                    "servers",
+                    &error,
+                    "correct gateway.upstreams in the configuration",
+                );
             }
         }
     }
@@ -188,11 +192,7 @@ fn check_configuration(
     let configuration = match arguments.location.configuration() {
         Ok(configuration) => configuration,
         Err(error) => {
-            findings.problem(
-                ABOUT,
-                &error,
-                "correct the file; `answerback init` writes a new one",
-            );
+            findings.problem(ABOUT, &error, "correct the file; `answerback init` writes a new one");
             return None;
         }
     };
@@ -244,11 +244,7 @@ fn check_configuration(
     }
 }
 
-fn check_tokens(
-    arguments: &Arguments,
-    settings: &ServiceSettings,
-    findings: &mut DoctorReport,
-) {
+fn check_tokens(arguments: &Arguments, settings: &ServiceSettings, findings: &mut DoctorReport) {
     if settings.tokens.is_empty() {
         return;
     }
@@ -328,14 +324,16 @@ fn check_store(arguments: &Arguments, findings: &mut DoctorReport) {
         // If the store cannot be created now, the first call could not create it either.
         match location.check_can_start() {
             Ok(()) => {
-                findings.good(ABOUT, format!("none yet; the first call creates {}", path.display()));
+                findings
+                    .good(ABOUT, format!("none yet; the first call creates {}", path.display()));
             }
             Err(error) => findings.problem(ABOUT, &error, "name another place with --store FILE"),
         }
         return;
     }
     if is_file && is_empty(&path) {
-        let mend = "a gateway turns it into a ledger when it starts; name another with --store FILE";
+        let mend =
+            "a gateway turns it into a ledger when it starts; name another with --store FILE";
         let what = format!("{}: {EMPTY}", path.display());
         return findings.add(CheckStatus::Advice, ABOUT, what, Some(mend));
     }

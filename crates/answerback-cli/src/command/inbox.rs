@@ -7,14 +7,14 @@ use answerback::UuidV7;
 use answerback::case::{CaseKind, CaseState, Decision, DecisionKind, Submission};
 use answerback::json;
 use answerback::retry::{HideSecrets, can_be_told};
-use answerback_web::CaseDocument;
 use answerback_store::{CaseFilter, CaseRecord, CaseStatus, Store, StoreError};
+use answerback_web::CaseDocument;
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use crate::ledger_location::LedgerLocation;
 use crate::actor::ActorOptions;
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::OutputFormat;
 use crate::output::{ClosableOutput, push_line, sanitise, say};
 use crate::plural::count_noun;

@@ -11,10 +11,10 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 
-use crate::exit::Exit;
-use crate::user_folders;
-use crate::output::{ClosableOutput, quiet_json, sanitise, say};
 use crate::atomic_replace::replace;
+use crate::exit::Exit;
+use crate::output::{ClosableOutput, quiet_json, sanitise, say};
+use crate::user_folders;
 
 /// The file that `init` writes.
 const CONFIGURATION: &str = ".agent/config.yml";
@@ -196,11 +196,15 @@ fn rewrite(client: ClientName, arguments: &Arguments) -> anyhow::Result<Exit> {
     if let Some(original_text) = original_text {
         return restore(&path, &original_text);
     }
-    let backups: Vec<String> = existing_backups(&path).map(|file| file.display().to_string()).collect();
+    let backups: Vec<String> =
+        existing_backups(&path).map(|file| file.display().to_string()).collect();
     let backup = write_backup(&path, &text)?;
     let new = serde_json::to_string_pretty(&document)? + "\n";
     replace(&path, new.as_bytes()).with_context(|| format!("cannot write {shown}"))?;
-    say(&format!("{shown} was rewritten; the original is in {}. Restart the client.", backup.display()));
+    say(&format!(
+        "{shown} was rewritten; the original is in {}. Restart the client.",
+        backup.display()
+    ));
     if arguments.undo && !backups.is_empty() {
         say(&format!(
             "The result differs from the original file, so the backups stay: {}",

@@ -6,10 +6,10 @@ use std::io::Write as _;
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use crate::server_address::ServerAddress;
-use crate::ledger_location::LedgerLocation;
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::output::ClosableOutput;
+use crate::server_address::ServerAddress;
 use crate::tokens::LAUNCHER_FILE;
 
 /// Print a link that opens the console of a running `answerback serve`, once
@@ -42,7 +42,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
                 folder.display()
             )
         }
-        Err(error) => return Err(error).with_context(|| format!("no server answers at {address}; start one with `answerback serve`")),
+        Err(error) => {
+            return Err(error).with_context(|| {
+                format!("no server answers at {address}; start one with `answerback serve`")
+            });
+        }
     };
     let text = answer.body_mut().read_to_string().context("the server's answer")?;
     let launch: Value = serde_json::from_str(&text).context("the server's answer")?;

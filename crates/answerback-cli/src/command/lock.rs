@@ -12,6 +12,7 @@ use anyhow::{Context, bail};
 use clap::Subcommand;
 use serde_json::{Value, json};
 
+use crate::atomic_replace::replace;
 use crate::exit::Exit;
 use crate::governance_inputs::document;
 use crate::input::InputSource;
@@ -19,7 +20,6 @@ use crate::options::{LimitOptions, OutputFormat, ProfileName};
 use crate::output::{ClosableOutput, quiet_json, sanitise};
 use crate::plural::count_noun;
 use crate::prompts::PromptFolder;
-use crate::atomic_replace::replace;
 
 /// Write and verify the lock of a manifest's prompts
 ///
@@ -139,7 +139,8 @@ fn write(arguments: &WriteArguments) -> anyhow::Result<Exit> {
     if let Err(Invalid { findings, .. }) =
         Invalid::unless_valid(Contract::Manifest.check(&manifest, Profile::Strict))
     {
-        let message = format!("{manifest_name} is not a valid prompt manifest; no lock was written");
+        let message =
+            format!("{manifest_name} is not a valid prompt manifest; no lock was written");
         return LockReport::of(Contract::Manifest, findings).print_rejection(set, &message);
     }
     let manifest = Manifest::from_document(&manifest).context(manifest_name)?;
@@ -305,7 +306,12 @@ impl LockReport {
     }
 
     /// Prints the result of the comparison.
-    fn print_result(&self, set: &PromptSetOptions, lock: &Path, prompts: usize) -> anyhow::Result<Exit> {
+    fn print_result(
+        &self,
+        set: &PromptSetOptions,
+        lock: &Path,
+        prompts: usize,
+    ) -> anyhow::Result<Exit> {
         let out = &mut ClosableOutput::new(anstream::AutoStream::auto(io::stdout().lock()));
         let errors = self.findings.iter().filter(|(_, finding)| finding.is_error()).count();
         let (manifest, lock) = (set.manifest.display().to_string(), lock.display().to_string());

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use super::{
-    call, check, completions, convert, doctor, explain, inbox, init, ledger, link, lock, man, replay, schema, serve, show, tools,
-    trust, validate, watch, wrap,
+    call, check, completions, convert, doctor, explain, inbox, init, ledger, link, lock, man,
+    replay, schema, serve, show, tools, trust, validate, watch, wrap,
 };
 use crate::exit::Exit;
 

@@ -119,7 +119,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         say(&format!("error: {} contains no calls", input.name()));
         writer.exit = Exit::CouldNotCheck;
     } else if writer.judged == 0 && writer.exit == Exit::Good {
-        say("error: no call could be checked, because all schemas are unusable; correct the schemas named above");
+        say(
+            "error: no call could be checked, because all schemas are unusable; correct the schemas named above",
+        );
         writer.exit = Exit::CouldNotCheck;
     }
     if let Some(summary) = replay.summary {
@@ -227,7 +229,9 @@ impl Replay<'_> {
         let problems = judged.schema().map(Schema::problems).unwrap_or_default();
         done.notes.extend(problems.iter().map(|problem| {
             let tool = &judged.tool;
-            format!("warning: a part of the schema of {tool:?} is not checked as written: {problem}")
+            format!(
+                "warning: a part of the schema of {tool:?} is not checked as written: {problem}"
+            )
         }));
         let exit = if judged.is_valid() { Exit::Good } else { Exit::NotGood };
         // Text that is not JSON is invalid under any schema.

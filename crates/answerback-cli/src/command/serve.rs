@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use answerback::config::EventsConfig;
 use answerback::json::Limits;
-use answerback_web::{Console, ConsoleSettings, Retention};
 use answerback_gateway::serve::{Backend, Place, Service};
 use answerback_gateway::{Listed, Recorder, Secret, ServerSettings, ServiceSettings, Variable};
 use answerback_http::{
@@ -18,24 +17,25 @@ use answerback_http::{
 };
 use answerback_mcp::link::{Program, Remote};
 use answerback_store::Store;
+use answerback_web::{Console, ConsoleSettings, Retention};
 use anyhow::Context;
 use serde_json::json;
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::server_address::ServerAddress;
+use crate::agent_tools::AgentTools;
 use crate::command::ledger::authority::AuthorityOptions;
 use crate::command::reaper::shared_reaper;
 use crate::configuration::Configuration;
-use crate::agent_tools::AgentTools;
 use crate::console_host::{ConfiguredGovernance, GatewayConsoleHost};
 use crate::demo::{self, DemoFolder};
 use crate::exit::Exit;
-use crate::user_folders;
 use crate::gateway::GatewayOptions;
 use crate::log_format::LogOptions;
 use crate::output::say;
 use crate::runtime::{log, log_from, stop};
+use crate::server_address::ServerAddress;
 use crate::tokens::{LAUNCHER, LAUNCHER_FILE, OWN, OWN_FILE, OWN_SCOPES, with_configured_tokens};
+use crate::user_folders;
 use crate::webhook::Webhook;
 
 /// The default port.
@@ -276,7 +276,8 @@ async fn reload(
     warn_about_missing(&backends);
     let (tokens, _) = arguments.tokens(token_file, &configuration, &settings)?;
     let governance = governance(&configuration)?;
-    let gateway = arguments.gateway.reloaded_gateway(&configuration, recorder)?.with_console(console);
+    let gateway =
+        arguments.gateway.reloaded_gateway(&configuration, recorder)?.with_console(console);
     let own = host.is_some().then(|| agent_tools.backend_unless_taken(&settings.servers)).flatten();
     let backends = backends.into_iter().chain(own);
     service.replace(Arc::new(gateway), backends).await?;
@@ -299,7 +300,8 @@ impl Arguments {
         configuration: &Configuration,
     ) -> anyhow::Result<(Arc<Console>, Arc<GatewayConsoleHost>, Sessions)> {
         let location = &self.gateway.location;
-        let host = Arc::new(GatewayConsoleHost::new(store.clone(), Arc::clone(service), location.path()?));
+        let host =
+            Arc::new(GatewayConsoleHost::new(store.clone(), Arc::clone(service), location.path()?));
         host.set_governance(governance)?;
         let folder = location.folder()?;
         let scopes = [Scope::Read, Scope::Decide];

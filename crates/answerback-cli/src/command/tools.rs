@@ -2,8 +2,8 @@ use std::env;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use answerback::contract::tool::McpHost;
 use crate::tools::{SolutionRoot, ToolEnvironment, Toolset, serve_stdio};
+use answerback::contract::tool::McpHost;
 use anyhow::{Context, bail};
 
 use crate::exit::Exit;
@@ -39,10 +39,15 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let root = match &arguments.root {
-        Some(folder) if !folder.is_dir() => bail!("{} is not a folder; name the one that contains .bot", folder.display()),
+        Some(folder) if !folder.is_dir() => {
+            bail!("{} is not a folder; name the one that contains .bot", folder.display())
+        }
         // The working directory may change later, so the path is resolved now.
         Some(folder) => SolutionRoot::At(folder.canonicalize().context("cannot open the folder")?),
-        None => SolutionRoot::Above(env::current_dir().context("cannot find the working directory; name the folder with --root DIR")?),
+        None => SolutionRoot::Above(
+            env::current_dir()
+                .context("cannot find the working directory; name the folder with --root DIR")?,
+        ),
     };
     if std::io::IsTerminal::is_terminal(&std::io::stdin()) {
         say(

@@ -79,7 +79,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let grants = grants(&configuration, &wants)?;
     let digest = trusted.add(content.path(), content.bytes())?;
     let name = content.path().display().to_string();
-    let mut lines = vec![format!("{name} is trusted with its present content (sha256 {digest}). It may:")];
+    let mut lines =
+        vec![format!("{name} is trusted with its present content (sha256 {digest}). It may:")];
     if grants.is_empty() {
         lines = vec![format!("{name} is trusted, although none of its settings requires trust")];
     }
@@ -97,7 +98,9 @@ fn grants(configuration: &Configuration, wants: &[&str]) -> anyhow::Result<Vec<S
     let mut grant = |text: String| grants.push(text);
     match &config.store {
         // The URL may contain a password, so it is not printed.
-        Some(StoreConfig::Url(_)) => grant("store everything in the database of its URL".to_owned()),
+        Some(StoreConfig::Url(_)) => {
+            grant("store everything in the database of its URL".to_owned())
+        }
         Some(StoreConfig::UrlVariable(name)) => {
             grant(format!("store everything in the database that ${name} names"));
         }

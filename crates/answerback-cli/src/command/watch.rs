@@ -4,14 +4,14 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use answerback::contract::Contract;
-use answerback_web::stream::{EventDocument, StreamReply};
 use answerback_store::{Event, OWN_STREAMS, Store, StreamFilter};
+use answerback_web::stream::{EventDocument, StreamReply};
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use crate::ledger_location::LedgerLocation;
 use crate::command::show;
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::{OutputFormat, number};
 use crate::output::{ClosableOutput, push_line, sanitise, say};
 use crate::plural::noun;

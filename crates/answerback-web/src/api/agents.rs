@@ -6,9 +6,9 @@ use answerback_http::{Routes, Scope};
 use axum::extract::State;
 use axum::routing::get;
 
-use crate::Console;
 use super::problem::internal;
 use super::response::{ApiResult, ok};
+use crate::Console;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
     let agents = get(agents).with_state(Arc::clone(console));

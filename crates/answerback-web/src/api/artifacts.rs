@@ -16,12 +16,14 @@ use axum::routing::{get, post};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::replies::find;
-use crate::Console;
-use crate::artifact::{self, ARTIFACT_STREAMS, ArtifactDocument, StatusChangeOutcome, VersionHistory};
 use super::problem::{invalid_parameter, not_found, store_problem};
+use super::replies::find;
 use super::request::{decision_surface, non_empty, page_size, parse_body};
 use super::response::{ApiResult, blocking, json_response, ok};
+use crate::Console;
+use crate::artifact::{
+    self, ARTIFACT_STREAMS, ArtifactDocument, StatusChangeOutcome, VersionHistory,
+};
 use crate::reply::ReplyView;
 
 /// The largest request body.
@@ -61,10 +63,14 @@ impl ArtifactFilter {
     }
 }
 
-async fn list(State(console): State<Arc<Console>>, Query(query): Query<ArtifactListQuery>) -> ApiResult {
+async fn list(
+    State(console): State<Arc<Console>>,
+    Query(query): Query<ArtifactListQuery>,
+) -> ApiResult {
     let status = non_empty(query.status).map(|word| {
-        serde_json::from_value(Value::from(word))
-            .map_err(|error| invalid_parameter("status", error, "Use draft, final, deprecated or superseded"))
+        serde_json::from_value(Value::from(word)).map_err(|error| {
+            invalid_parameter("status", error, "Use draft, final, deprecated or superseded")
+        })
     });
     let filter = ArtifactFilter { kind: non_empty(query.kind), status: status.transpose()? };
     if let Some(reply) = non_empty(query.reply) {
@@ -168,7 +174,10 @@ async fn document(
 }
 
 /// Returns the entry of an artifact's latest version and its position there.
-pub(super) async fn artifact_location(console: &Console, id: &str) -> Result<(u64, usize), Problem> {
+pub(super) async fn artifact_location(
+    console: &Console,
+    id: &str,
+) -> Result<(u64, usize), Problem> {
     let history = history(console, id).await?;
     let latest = history.latest();
     Ok((latest.index, latest.position.ok_or_else(|| not_found("artifact"))?))
@@ -195,14 +204,21 @@ async fn set_status(
 ) -> ApiResult {
     let StatusChangeRequest { status: word, version } = parse_body(&body, &["version"])?;
     let status = artifact::status(&word).ok_or_else(|| {
-        invalid_parameter("status", format!("{word:?} is not a status that can be set"), "Use final or deprecated")
+        invalid_parameter(
+            "status",
+            format!("{word:?} is not a status that can be set"),
+            "Use final or deprecated",
+        )
     })?;
     let before = history(&console, &id).await?;
     let seen = before.version(version).ok_or_else(|| not_found("version of this artifact"))?;
     let content = document(&console, seen).await?.ok_or_else(|| {
-        let error = ErrorBuilder::new("ARTIFACT_ERASED", "The artifact's content was erased", "artifact")
-            .condition("The content still exists, so that a person can see what they decide about")
-            .solution("Submit the artifact again");
+        let error =
+            ErrorBuilder::new("ARTIFACT_ERASED", "The artifact's content was erased", "artifact")
+                .condition(
+                    "The content still exists, so that a person can see what they decide about",
+                )
+                .solution("Submit the artifact again");
         Problem::told(ProblemKind::Gone, error)
     })?;
     let id = artifact_id(&id)?;

@@ -20,10 +20,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use crate::Console;
 use super::problem::{invalid_parameter, not_found, store_problem};
-use super::request::{decision_surface, non_empty, page_size, parse_body, parse_tagged_body, reserve_slot};
+use super::request::{
+    decision_surface, non_empty, page_size, parse_body, parse_tagged_body, reserve_slot,
+};
 use super::response::{ApiResult, blocking, json_response, ok};
+use crate::Console;
 use crate::case::{CaseDocument, Proposal, Question};
 
 /// The longest wait for a decision in one request, in seconds.
@@ -39,7 +41,11 @@ pub(super) fn routes(console: &Arc<Console>) -> Routes {
         .route("/api/cases/{id}", Scope::Read, get(show).with_state(state()))
         .route("/api/cases/{id}/decision", Scope::Ingest, get(wait).with_state(state()))
         .route("/api/cases/{id}/decision", Scope::Decide, post(decide).with_state(state()))
-        .route("/api/cases/{id}/acknowledgement", Scope::Ingest, post(acknowledge).with_state(state()))
+        .route(
+            "/api/cases/{id}/acknowledgement",
+            Scope::Ingest,
+            post(acknowledge).with_state(state()),
+        )
 }
 
 #[derive(Default, Deserialize)]
@@ -51,7 +57,10 @@ struct CaseListQuery {
     limit: Option<usize>,
 }
 
-async fn list(State(console): State<Arc<Console>>, Query(query): Query<CaseListQuery>) -> ApiResult {
+async fn list(
+    State(console): State<Arc<Console>>,
+    Query(query): Query<CaseListQuery>,
+) -> ApiResult {
     let mut filter = CaseFilter::default();
     filter = match non_empty(query.status).as_deref() {
         None | Some("waiting") => filter.with_status(CaseStatus::Waiting),
@@ -60,12 +69,17 @@ async fn list(State(console): State<Arc<Console>>, Query(query): Query<CaseListQ
         Some("all") => filter,
         Some(other) => {
             let words = "Use waiting, decided, lapsed or all";
-            return Err(invalid_parameter("status", format!("{other:?} is not a case status"), words));
+            return Err(invalid_parameter(
+                "status",
+                format!("{other:?} is not a case status"),
+                words,
+            ));
         }
     };
     if let Some(word) = non_empty(query.kind) {
-        let kind: CaseKind = serde_json::from_value(Value::from(word))
-            .map_err(|error| invalid_parameter("kind", error, "Use proposal, question or escalation"))?;
+        let kind: CaseKind = serde_json::from_value(Value::from(word)).map_err(|error| {
+            invalid_parameter("kind", error, "Use proposal, question or escalation")
+        })?;
         filter = filter.with_kind(kind);
     }
     let after = non_empty(query.after).map(|text| case_id(&text)).transpose()?;
@@ -99,9 +113,13 @@ async fn create(
         NewCaseRequest::Proposal(proposal) => proposal.reply(now()),
         NewCaseRequest::Question(question) => question.reply(now()),
     };
-    let reply = reply.map_err(|error| invalid_parameter("body", error, "Send a title or a question that is not blank"))?;
+    let reply = reply.map_err(|error| {
+        invalid_parameter("body", error, "Send a title or a question that is not blank")
+    })?;
     let id = console.request_decision(&reply, principal.name()).await;
-    let id = id.map_err(|error| invalid_parameter("body", error, "Send a title or a question that is not blank"))?;
+    let id = id.map_err(|error| {
+        invalid_parameter("body", error, "Send a title or a question that is not blank")
+    })?;
     json_response(StatusCode::CREATED, &document(&console, record(&console, id).await?).await?)
 }
 
@@ -173,15 +191,19 @@ fn decision_problem(error: &StoreError, record: Option<&CaseRecord>) -> Problem 
     };
     match error {
         StoreError::Decision(error) => match error {
-            DecisionError::AlreadyDecided(_) => {
-                problem(ProblemKind::Conflict, "ALREADY_DECIDED", "Read the decision that was recorded")
-            }
+            DecisionError::AlreadyDecided(_) => problem(
+                ProblemKind::Conflict,
+                "ALREADY_DECIDED",
+                "Read the decision that was recorded",
+            ),
             DecisionError::OtherContent | DecisionError::Stale { .. } => {
                 problem(ProblemKind::Conflict, "CASE_CHANGED", "Read the case again, then decide")
             }
-            DecisionError::Expired(_) => {
-                problem(ProblemKind::Gone, "CASE_EXPIRED", "Let the agent submit the question again")
-            }
+            DecisionError::Expired(_) => problem(
+                ProblemKind::Gone,
+                "CASE_EXPIRED",
+                "Let the agent submit the question again",
+            ),
             _ => problem(ProblemKind::Unprocessable, "DECISION_UNUSABLE", "Correct the decision"),
         },
         StoreError::Unit(_) => {
@@ -211,7 +233,11 @@ async fn wait(
     let seconds = wait.unwrap_or_default().min(MAX_WAIT_SECONDS);
     let _slot = match seconds {
         0 => None,
-        _ => Some(reserve_slot(&console.decision_waits, &principal, "requests waiting for a decision")?),
+        _ => Some(reserve_slot(
+            &console.decision_waits,
+            &principal,
+            "requests waiting for a decision",
+        )?),
     };
     let until = Instant::now() + Duration::from_secs(seconds);
     let decided = tokio::select! {

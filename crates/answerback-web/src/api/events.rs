@@ -20,10 +20,10 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::watch;
 
-use crate::Console;
 use super::problem::{invalid_parameter, store_problem};
 use super::request::{non_empty, reserve_slot};
 use super::response::ApiResult;
+use crate::Console;
 use crate::live::{Live, LivePosition};
 
 /// The number of events per read.
@@ -55,7 +55,8 @@ async fn follow(
 ) -> ApiResult {
     let header = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     // A client that reconnects sends its position in the header. Its URL still has the first position.
-    let after = header.filter(|text| !text.is_empty()).map(ToOwned::to_owned).or(non_empty(query.after));
+    let after =
+        header.filter(|text| !text.is_empty()).map(ToOwned::to_owned).or(non_empty(query.after));
     let after = after
         .map(|text| {
             text.parse::<u64>().map_err(|error| {

@@ -12,10 +12,10 @@ use axum::routing::get;
 use serde_json::{Value, json};
 
 use super::artifacts::artifact_location;
-use super::replies::find;
-use crate::Console;
 use super::problem::{internal, not_found};
+use super::replies::find;
 use super::response::{ApiResult, ok};
+use crate::Console;
 use crate::files::{FileRejection, RecordedFile, path_of};
 use crate::reply::{FILES, ReplyView, part};
 
@@ -131,8 +131,7 @@ async fn state_of(
         }
     };
     let state = if found.has_changed() { "changed" } else { "available" };
-    let solution = (state == "changed")
-        .then_some("The file changed after the reply was recorded");
+    let solution = (state == "changed").then_some("The file changed after the reply was recorded");
     let ending = found.ending();
     let image = IMAGES.iter().find(|(known, _)| *known == ending);
     let preview = match ending.as_str() {

@@ -13,10 +13,10 @@ use axum::routing::{get, post};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::replies::{EntryListQuery, EntryListPage, parts};
-use crate::Console;
 use super::problem::{internal, invalid_parameter, not_found};
+use super::replies::{EntryListPage, EntryListQuery, parts};
 use super::response::{ApiResult, blocking, ok};
+use crate::Console;
 use crate::reply::time_of;
 
 /// The largest log whose entries are counted by kind, since counting reads all of them.
@@ -37,8 +37,11 @@ async fn head(State(console): State<Arc<Console>>) -> ApiResult {
     let head = blocking(move || {
         let store = &console.store;
         let head = store.head()?;
-        let kinds =
-            if head.size <= MAX_COUNTED_ENTRIES { console.summary.kinds(store)? } else { BTreeMap::new() };
+        let kinds = if head.size <= MAX_COUNTED_ENTRIES {
+            console.summary.kinds(store)?
+        } else {
+            BTreeMap::new()
+        };
         Ok(json!({
             "origin": store.origin()?,
             "size": head.size,
@@ -53,7 +56,10 @@ async fn head(State(console): State<Arc<Console>>) -> ApiResult {
     ok(&head.await?)
 }
 
-async fn list(State(console): State<Arc<Console>>, Query(query): Query<EntryListQuery>) -> ApiResult {
+async fn list(
+    State(console): State<Arc<Console>>,
+    Query(query): Query<EntryListQuery>,
+) -> ApiResult {
     let reader = query.reader(&console.store, &[], 100)?;
     let EntryListPage { entries, next, size, indexed } = blocking(move || reader.page()).await?;
     let entries: Vec<Value> =
@@ -101,7 +107,8 @@ async fn consistency(
     let store = console.store.clone();
     let size = blocking(move || Ok(store.head()?.size)).await?;
     if from == 0 || from > to || to > size {
-        let text = format!("there is no consistency proof from {from} to {to} in a log of size {size}");
+        let text =
+            format!("there is no consistency proof from {from} to {to} in a log of size {size}");
         return Err(invalid_parameter(
             "from",
             text,

@@ -8,9 +8,9 @@ use axum::extract::State;
 use axum::routing::get;
 use serde_json::json;
 
-use crate::Console;
 use super::problem::store_problem;
 use super::response::{ApiResult, blocking, ok};
+use crate::Console;
 
 /// The largest number of streams that are counted.
 const MAX_STREAMS: usize = 200;

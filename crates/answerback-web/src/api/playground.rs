@@ -12,8 +12,8 @@ use axum::routing::{get, post};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::replies::{MAX_FINDINGS, contract, profile};
 use super::problem::{internal, invalid_parameter};
+use super::replies::{MAX_FINDINGS, contract, profile};
 use super::response::{ApiResult, ok};
 use crate::reply::ReplyView;
 use crate::{Console, EXAMPLES};

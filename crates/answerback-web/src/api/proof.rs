@@ -6,8 +6,8 @@ use answerback_store::{Entry, Store, StoreError};
 use answerback_verify::{VerifierKey, verify_receipt};
 use serde_json::{Value, json};
 
-use crate::Console;
 use super::response::{ApiResult, blocking, ok};
+use crate::Console;
 
 /// The result of one check.
 struct ProofCheck {
@@ -72,7 +72,10 @@ fn content(entry: &Entry) -> ProofCheck {
     let holds = wrong.is_empty();
     let stored = entry.parts.len();
     let detail = if holds {
-        format!("{stored} of {} parts are stored, and match the entry's commitments", commitments.len())
+        format!(
+            "{stored} of {} parts are stored, and match the entry's commitments",
+            commitments.len()
+        )
     } else {
         format!("{} does not match the entry's commitment", wrong.join(", "))
     };

@@ -20,11 +20,13 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::artifacts::artifacts_of_reply;
-use crate::Console;
 use super::problem::{internal, invalid_parameter, not_found, store_problem};
 use super::request::{non_empty, page_size, parse_micros};
 use super::response::{ApiResult, blocking, json_response, ok};
-use crate::reply::{ReplyView, ReplyRow, SubmittedReply, IngestError, part, part_text, ingest_with_files};
+use crate::Console;
+use crate::reply::{
+    IngestError, ReplyRow, ReplyView, SubmittedReply, ingest_with_files, part, part_text,
+};
 
 /// The largest document that is recorded.
 const MAX_BODY_BYTES: usize = 16 << 20;
@@ -45,13 +47,15 @@ const MAX_STEPS: usize = 8;
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
     let state = || Arc::clone(console);
     let submit_reply = axum::routing::post(submit_reply).with_state(state());
-    Routes::with_body_limit(MAX_BODY_BYTES).route("/api/replies", Scope::Ingest, submit_reply).merge(
-        Routes::new()
-            .route("/api/replies", Scope::Read, get(list).with_state(state()))
-            .route("/api/replies/{id}", Scope::Read, get(show).with_state(state()))
-            .route("/api/replies/{id}/findings", Scope::Read, get(findings).with_state(state()))
-            .route("/api/replies/{id}/proof", Scope::Read, get(proof).with_state(state())),
-    )
+    Routes::with_body_limit(MAX_BODY_BYTES)
+        .route("/api/replies", Scope::Ingest, submit_reply)
+        .merge(
+            Routes::new()
+                .route("/api/replies", Scope::Read, get(list).with_state(state()))
+                .route("/api/replies/{id}", Scope::Read, get(show).with_state(state()))
+                .route("/api/replies/{id}/findings", Scope::Read, get(findings).with_state(state()))
+                .route("/api/replies/{id}/proof", Scope::Read, get(proof).with_state(state())),
+        )
 }
 
 #[derive(Default, Deserialize)]
@@ -75,9 +79,11 @@ pub(super) fn profile(word: Option<String>) -> Result<Profile, Problem> {
     match non_empty(word).as_deref() {
         None | Some("strict") => Ok(Profile::Strict),
         Some("lenient") => Ok(Profile::Lenient),
-        Some(other) => {
-            Err(invalid_parameter("profile", format!("{other:?} is not a profile"), "Use strict or lenient"))
-        }
+        Some(other) => Err(invalid_parameter(
+            "profile",
+            format!("{other:?} is not a profile"),
+            "Use strict or lenient",
+        )),
     }
 }
 
@@ -164,7 +170,11 @@ async fn convert_body(
         let document = document.value;
         let from = requested.or_else(|| recognise(&document).map(|recognised| recognised.contract));
         let from = from.ok_or_else(|| {
-            invalid_parameter("body", "the body is not recognized as any contract", "Name its contract with ?as=")
+            invalid_parameter(
+                "body",
+                "the body is not recognized as any contract",
+                "Name its contract with ?as=",
+            )
         })?;
         convert_document(&document, from, to)
     };
@@ -220,7 +230,11 @@ impl EntryListQuery {
             filter = filter.with_agent(agent);
         }
         if self.text.as_ref().is_some_and(|text| text.contains('\0')) {
-            return Err(invalid_parameter("text", "the text contains the character NUL", "Remove it from the search text"));
+            return Err(invalid_parameter(
+                "text",
+                "the text contains the character NUL",
+                "Remove it from the search text",
+            ));
         }
         if let Some(text) = non_empty(self.text.clone()) {
             filter = filter.with_text(text);
@@ -236,14 +250,20 @@ impl EntryListQuery {
 
     fn kinds(&self) -> Result<Option<Kind>, Problem> {
         let kind = non_empty(self.kind.clone()).map(|word| {
-            word.parse()
-                .map_err(|error| invalid_parameter("kind", error, "Name a kind of entry, such as response"))
+            word.parse().map_err(|error| {
+                invalid_parameter("kind", error, "Name a kind of entry, such as response")
+            })
         });
         kind.transpose()
     }
 
     /// Returns the reader of the requested page of entries, newest first.
-    pub(super) fn reader(self, store: &Store, kinds: &[Kind], default: usize) -> Result<EntryPageReader, Problem> {
+    pub(super) fn reader(
+        self,
+        store: &Store,
+        kinds: &[Kind],
+        default: usize,
+    ) -> Result<EntryPageReader, Problem> {
         let (filter, kind) = (self.filter()?, self.kinds()?);
         let (before, count) = (self.before, page_size(self.limit, default, 200));
         let has_text = non_empty(self.text.clone()).is_some();
@@ -319,7 +339,10 @@ fn rows<S: Serializer>(rows: &[Arc<ReplyRow>], serializer: S) -> Result<S::Ok, S
     serializer.collect_seq(rows.iter().map(AsRef::as_ref))
 }
 
-async fn list(State(console): State<Arc<Console>>, Query(query): Query<EntryListQuery>) -> ApiResult {
+async fn list(
+    State(console): State<Arc<Console>>,
+    Query(query): Query<EntryListQuery>,
+) -> ApiResult {
     let reader = query.reader(&console.store, &KINDS, 50)?;
     let page = blocking(move || {
         console.summary.refresh(&console.store)?;

@@ -40,13 +40,16 @@ pub(super) fn reserve_slot(
 /// Parses a body that is one JSON document. Rejects duplicate member names, because parsers disagree about which value
 /// counts.
 pub(super) fn parse_document(bytes: &[u8], solution: &str) -> Result<Value, Problem> {
-    let not_json =
-        |error: &dyn Display| invalid_parameter("body", format!("the body is not JSON: {error}"), solution);
+    let not_json = |error: &dyn Display| {
+        invalid_parameter("body", format!("the body is not JSON: {error}"), solution)
+    };
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let value = serde_json::from_slice(bytes).map_err(|error| not_json(&error))?;
     let document = read(bytes, Limits::default()).map_err(|error| not_json(&error))?;
     match document.repeated() {
-        Some(place) => Err(invalid_parameter("body", format!("{place} occurs twice"), "Remove one of the two")),
+        Some(place) => {
+            Err(invalid_parameter("body", format!("{place} occurs twice"), "Remove one of the two"))
+        }
         None => Ok(value),
     }
 }
@@ -104,8 +107,9 @@ fn whole_number(value: &Value) -> Option<u64> {
 /// Parses a time of a query.
 pub(super) fn parse_micros(field: &str, text: Option<&String>) -> Result<Option<i64>, Problem> {
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
-    let (time, _) = Timestamp::parse(text)
-        .map_err(|error| invalid_parameter(field, error, "Write a time such as 2026-03-04T05:06:07Z"))?;
+    let (time, _) = Timestamp::parse(text).map_err(|error| {
+        invalid_parameter(field, error, "Write a time such as 2026-03-04T05:06:07Z")
+    })?;
     Ok(Some(time.unix_millis().saturating_mul(1000)))
 }
 

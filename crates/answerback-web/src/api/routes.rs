@@ -3,7 +3,8 @@ use std::sync::Arc;
 use answerback_http::Routes;
 
 use super::{
-    agents, artifacts, cases, events, file, ledger, overview, page, playground, replies, session, streams, tools,
+    agents, artifacts, cases, events, file, ledger, overview, page, playground, replies, session,
+    streams, tools,
 };
 use crate::Console;
 

@@ -15,10 +15,10 @@ use axum::routing::{delete, get, post};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::Console;
 use super::problem::{internal, not_found};
 use super::request::parse_body;
 use super::response::{ApiResult, json_response, ok};
+use crate::Console;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
     let state = || Arc::clone(console);

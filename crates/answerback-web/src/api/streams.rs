@@ -14,11 +14,11 @@ use data_encoding::HEXLOWER;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::Console;
 use super::problem::{invalid_parameter, not_found, store_problem};
 use super::request::{page_size, parse_body, parse_document};
 use super::response::{ApiResult, blocking, json_response, ok};
-use crate::stream::{self, EventDocument, StreamReply, NewEvent, Publisher, StreamError, owner_of};
+use crate::Console;
+use crate::stream::{self, EventDocument, NewEvent, Publisher, StreamError, StreamReply, owner_of};
 
 /// The largest number of streams on a page.
 const MAX_STREAMS: usize = 200;
@@ -46,7 +46,10 @@ struct StreamListQuery {
     limit: Option<usize>,
 }
 
-async fn list(State(console): State<Arc<Console>>, Query(query): Query<StreamListQuery>) -> ApiResult {
+async fn list(
+    State(console): State<Arc<Console>>,
+    Query(query): Query<StreamListQuery>,
+) -> ApiResult {
     let (store, count) = (console.store.clone(), page_size(query.limit, MAX_STREAMS, MAX_STREAMS));
     let (streams, next) = blocking(move || {
         let filter = StreamFilter::default().without(OWN_STREAMS).before(query.before);
@@ -214,17 +217,25 @@ fn problem(error: &StreamError) -> Problem {
                 "This stream belongs to another principal",
                 "stream",
             )
-            .condition("Only the principal that began a stream, or an admin, publishes to it and ends it")
-            .solution("Publish to a stream with another name, or use the token that began this one");
+            .condition(
+                "Only the principal that began a stream, or an admin, publishes to it and ends it",
+            )
+            .solution(
+                "Publish to a stream with another name, or use the token that began this one",
+            );
             Problem::told(ProblemKind::Forbidden, error)
         }
         StreamError::Name => {
             invalid_parameter("id", error, "Name the stream in the path: /api/streams/NAME/events")
         }
-        StreamError::Kind => {
-            invalid_parameter("kind", error, "Write a kind such as note, text, rows, signal, envelope or patch")
+        StreamError::Kind => invalid_parameter(
+            "kind",
+            error,
+            "Write a kind such as note, text, rows, signal, envelope or patch",
+        ),
+        StreamError::Count(_) => {
+            invalid_parameter("body", error, "Send the events in several requests")
         }
-        StreamError::Count(_) => invalid_parameter("body", error, "Send the events in several requests"),
         StreamError::TooLarge(_) => {
             invalid_parameter("body", error, "Submit the content with POST /api/replies")
         }

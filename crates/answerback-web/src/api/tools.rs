@@ -7,8 +7,8 @@ use axum::extract::State;
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use crate::Console;
 use super::response::{ApiResult, blocking, ok};
+use crate::Console;
 use crate::log_summary::ToolOutcomes;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {

@@ -80,7 +80,8 @@ impl CaseRequest {
             }
         }
         // A mission reference has an objective in place of a description.
-        if let (None, Some(objective)) = (content.get("description"), draft.get("objective_description"))
+        if let (None, Some(objective)) =
+            (content.get("description"), draft.get("objective_description"))
         {
             content.insert("description".into(), objective.clone());
         }
@@ -92,7 +93,8 @@ impl CaseRequest {
 }
 
 fn lifetime_seconds(source: Option<&Value>) -> i64 {
-    let seconds = source.and_then(|source| source.get("expires_in_seconds")).and_then(Value::as_i64);
+    let seconds =
+        source.and_then(|source| source.get("expires_in_seconds")).and_then(Value::as_i64);
     seconds.unwrap_or(DEFAULT_LIFETIME_SECONDS).clamp(1, MAX_LIFETIME_SECONDS)
 }
 

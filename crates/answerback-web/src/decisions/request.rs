@@ -14,11 +14,19 @@ use crate::reply::{IngestError, SubmittedReply, ingest_with_files};
 
 impl Console {
     /// Records a reply with a question or proposal, and returns the id of its case.
-    pub(crate) async fn request_decision(&self, reply: &Value, principal: &str) -> Result<UuidV7, DecisionRequestError> {
+    pub(crate) async fn request_decision(
+        &self,
+        reply: &Value,
+        principal: &str,
+    ) -> Result<UuidV7, DecisionRequestError> {
         let submitted = SubmittedReply::new(reply.to_string(), principal);
         let mut recorded = ingest_with_files(&self.store, None, &self.files, submitted).await?;
         self.live.nudge();
-        if recorded.cases.is_empty() { Err(DecisionRequestError::NoCase) } else { Ok(recorded.cases.remove(0)) }
+        if recorded.cases.is_empty() {
+            Err(DecisionRequestError::NoCase)
+        } else {
+            Ok(recorded.cases.remove(0))
+        }
     }
 
     /// Waits until the case is decided or expired, or until the deadline, and returns it. Returns `None` if the case

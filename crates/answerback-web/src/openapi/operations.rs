@@ -142,8 +142,11 @@ const FILTERS: &[QueryParameter] = &[
     ),
 ];
 
-const LIMIT_200: QueryParameter =
-    query("limit", ParameterType::Number, "The page size, from 1 to 200; a larger number counts as 200");
+const LIMIT_200: QueryParameter = query(
+    "limit",
+    ParameterType::Number,
+    "The page size, from 1 to 200; a larger number counts as 200",
+);
 pub(super) const OPERATIONS: &[ApiOperation] = &[
     post("/api/session", Scope::Read, "Opens a session with the token of a launch link; the answer sets a cookie", BodySchema::Json("Unlock"), BodySchema::Json("Session"))
         .with_scope(None)

@@ -32,7 +32,9 @@ impl ReplyView {
                 recorded.or_else(|| recognise(&document).map(|recognised| recognised.contract));
             let view = Self::of_document(document, contract);
             // An attested result is shown in the tool's own contract, if the tool used one.
-            return match part(entry, "received").and_then(|received| inner_reply_for_people(&received)) {
+            return match part(entry, "received")
+                .and_then(|received| inner_reply_for_people(&received))
+            {
                 Some((ui, losses)) => Self { ui: Some(ui), losses, ..view },
                 None => view,
             };

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use answerback_ledger::{Checkpoint, Note};
 use anyhow::{Context, bail};
 
-use crate::ledger_location::LedgerLocation;
 use super::witness;
+use crate::atomic_replace::replace;
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::output::ClosableOutput;
 use crate::plural::count_noun;
-use crate::atomic_replace::replace;
 
 /// Print the newest signed checkpoint
 ///
@@ -66,9 +66,14 @@ fn publish(note: &Note, path: &Path) -> anyhow::Result<()> {
     let new = Checkpoint::read(note)?;
     if let Ok(text) = fs::read_to_string(path) {
         let old = Note::parse(&text).ok().and_then(|note| Checkpoint::read(&note).ok());
-        let Some(old) = old else { bail!("the existing file is not a checkpoint; name another file") };
+        let Some(old) = old else {
+            bail!("the existing file is not a checkpoint; name another file")
+        };
         if old.origin() != new.origin() {
-            bail!("the existing file is a checkpoint of the log {}; name another file", old.origin());
+            bail!(
+                "the existing file is a checkpoint of the log {}; name another file",
+                old.origin()
+            );
         }
         if old.size() > new.size() {
             bail!(

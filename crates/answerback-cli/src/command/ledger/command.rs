@@ -1,5 +1,6 @@
 use super::{
-    adopt, checkpoint, erase, export, migrate, prove, prune, record, rotate, search, show, stats, tail, verify,
+    adopt, checkpoint, erase, export, migrate, prove, prune, record, rotate, search, show, stats,
+    tail, verify,
 };
 use crate::exit::Exit;
 use crate::ledger_location::LedgerLocation;

@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::confirm::confirm;
 use super::entry;
-use crate::ledger_location::LedgerLocation;
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::{OutputFormat, number};
 use crate::output::{ClosableOutput, say};
 use crate::plural::count_noun;
@@ -89,7 +89,9 @@ pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::R
     let Some(held) = entry.parts.iter().find(|held| held.name() == part) else {
         let names: Vec<&str> = entry.parts.iter().map(|held| held.name().as_str()).collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        bail!("entry {index} has no part {part}, or the part was erased before; its parts are {names}")
+        bail!(
+            "entry {index} has no part {part}, or the part was erased before; its parts are {names}"
+        )
     };
     let what = format!(
         "part {part} of entry {index} ({}) will be erased",

@@ -6,12 +6,12 @@ use answerback_store::{Export, ExportProgress, Exported, Store};
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 
-use crate::ledger_location::LedgerLocation;
+use crate::atomic_replace::replace_with;
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::number;
 use crate::output::{ClosableOutput, say};
 use crate::progress::ProgressLine;
-use crate::atomic_replace::replace_with;
 
 /// Export the log so that others can verify it
 ///

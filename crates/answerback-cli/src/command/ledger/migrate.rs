@@ -5,8 +5,8 @@ use answerback_store::{Target, migrate};
 use anyhow::{Context, bail};
 use serde_json::json;
 
-use crate::ledger_location::LedgerLocation;
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::OutputFormat;
 use crate::output::ClosableOutput;
 use crate::plural::count_noun;
@@ -37,7 +37,9 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::Result<Exit> {
     if !StoreConfig::is_url(&arguments.to) {
-        bail!("--to is not the URL of a PostgreSQL database; write postgresql://USER@HOST/DATABASE");
+        bail!(
+            "--to is not the URL of a PostgreSQL database; write postgresql://USER@HOST/DATABASE"
+        );
     }
     if location.url()?.is_some() {
         bail!("the ledger is already in a database; only a ledger in a file can be moved");

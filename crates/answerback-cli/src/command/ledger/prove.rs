@@ -5,8 +5,8 @@ use answerback_store::Store;
 use anyhow::bail;
 use data_encoding::BASE64;
 
-use crate::ledger_location::LedgerLocation;
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::number;
 use crate::output::ClosableOutput;
 use crate::plural::count_noun;

@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::confirm::confirm;
 use super::erase::STILL_IN_FILES;
-use crate::ledger_location::LedgerLocation;
 use super::moment::{DAY, micros, span};
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::{OutputFormat, number};
 use crate::output::{ClosableOutput, say};
 use crate::plural::count_noun;
@@ -66,7 +66,10 @@ pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::R
     // Only whole tiles keep the hashes of removed entries.
     let below = below - below % WIDTH;
     if below > head.size {
-        bail!("the log has only {}, so it has none up to {below}; use a smaller index", count_noun(head.size, "entry"));
+        bail!(
+            "the log has only {}, so it has none up to {below}; use a smaller index",
+            count_noun(head.size, "entry")
+        );
     }
     if below <= head.minimum {
         let mut errors = anstream::stderr().lock();

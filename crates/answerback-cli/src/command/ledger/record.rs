@@ -14,9 +14,9 @@ use serde_json::json;
 
 use super::authority::AuthorityOptions;
 use super::handoff::RecordedHandoff;
-use crate::ledger_location::LedgerLocation;
 use crate::exit::Exit;
 use crate::input::InputSource;
+use crate::ledger_location::LedgerLocation;
 use crate::options::{LimitOptions, OutputFormat};
 use crate::output::{ClosableOutput, push_line, say};
 use answerback_record::system::{now, random};
@@ -185,7 +185,9 @@ impl<'a> CheckedReply<'a> {
                 bail!("{name}: {}", crate::options::unrecognised())
             }
             Err(ReplyError::NotAReply(Contract::Handoff)) => {
-                bail!("{name}: a handoff is not a reply; name it with --handoff together with its response")
+                bail!(
+                    "{name}: a handoff is not a reply; name it with --handoff together with its response"
+                )
             }
             Err(ReplyError::Read(error)) => return Err(error).context(name),
             Err(error) => bail!("{name}: {error}"),

@@ -3,8 +3,8 @@ use std::io::Write;
 use serde_json::json;
 
 use super::confirm::confirm;
-use crate::ledger_location::LedgerLocation;
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::OutputFormat;
 use crate::output::ClosableOutput;
 

@@ -7,9 +7,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 
 use super::entry;
-use crate::ledger_location::LedgerLocation;
 use super::moment::{micros, moment};
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::{OutputFormat, number};
 use crate::output::{ClosableOutput, say};
 use answerback_record::system::now;
@@ -108,7 +108,9 @@ pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::R
     }
     if let Some(next) = page.next {
         match arguments.format {
-            OutputFormat::Text => say(&format!("there are more entries; continue with --cursor {next}")),
+            OutputFormat::Text => {
+                say(&format!("there are more entries; continue with --cursor {next}"))
+            }
             OutputFormat::Json => writeln!(output, "{}", json!({"next": next.to_string()}))?,
         }
     }

@@ -8,8 +8,8 @@ use anyhow::Context;
 use serde_json::{Value, json};
 
 use super::entry;
-use crate::ledger_location::LedgerLocation;
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::{OutputFormat, number};
 use crate::output::{ClosableOutput, push_line, sanitise};
 use crate::plural::count_noun;

@@ -6,8 +6,8 @@ use answerback_ledger::{Anchor, Checkpoint, FileAnchor};
 use answerback_store::{Head, Store, Totals};
 use serde_json::{Map, Value, json};
 
-use crate::ledger_location::LedgerLocation;
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::OutputFormat;
 use crate::output::{ClosableOutput, push_line, sanitise};
 use crate::plural::count_noun;

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 use answerback_store::Filter;
 
 use super::entry;
-use crate::ledger_location::LedgerLocation;
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::OutputFormat;
 use crate::output::ClosableOutput;
 

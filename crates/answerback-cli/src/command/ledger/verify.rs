@@ -11,14 +11,14 @@ use answerback_verify::{
 use anyhow::{Context, bail};
 use serde_json::json;
 
-use crate::verify_source;
-use crate::ledger_location::LedgerLocation;
 use crate::exit::Exit;
 use crate::input::InputSource;
+use crate::ledger_location::LedgerLocation;
 use crate::options::OutputFormat;
 use crate::output::{ClosableOutput, push_line, sanitise, say};
 use crate::plural::count_noun;
 use crate::progress::ProgressLine;
+use crate::verify_source;
 
 /// The largest receipt that is read, in bytes.
 const MAX_BYTES: usize = 1 << 30;
@@ -192,7 +192,9 @@ impl Arguments {
                 }
             }
         }
-        let Some(error) = failure else { bail!("there is no key to verify the receipt; add --vkey KEY") };
+        let Some(error) = failure else {
+            bail!("there is no key to verify the receipt; add --vkey KEY")
+        };
         let level = match error {
             ReceiptError::Signature | ReceiptError::Origin { .. } => Some(Level::Signatures),
             ReceiptError::Proof => Some(Level::Root),

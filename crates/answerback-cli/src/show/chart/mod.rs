@@ -7,7 +7,7 @@ mod scale;
 
 use serde_json::{Map, Value};
 
-use self::data::{ChartKind, ChartData};
+use self::data::{ChartData, ChartKind};
 use super::brief::brief;
 use super::sheet::Sheet;
 use super::span::Line;

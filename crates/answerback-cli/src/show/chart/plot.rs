@@ -3,7 +3,7 @@
 //! A cell of the terminal has two by four braille dots; in ASCII it has one. The points of every series have their own
 //! sign, so that color is never the only difference.
 
-use super::data::{ChartSeries, ChartData};
+use super::data::{ChartData, ChartSeries};
 use super::scale::{Scale, Zero};
 use crate::show::sanitise::Charset;
 use crate::show::sheet::Sheet;

@@ -6,8 +6,8 @@ use answerback::contract::tool::ErrorObject;
 use answerback::json::{self, Limits};
 use serde_json::Value;
 
-use super::folder::Folder;
 use super::file_error::Trouble;
+use super::folder::Folder;
 use crate::tools::issue::{count_noun, plain};
 
 /// The longest reason in a message, in characters.

@@ -65,7 +65,9 @@ impl BotFileError {
                 code::UNAUTHORIZED_OPERATION,
                 "The system does not permit access to the file".to_owned(),
             ),
-            BotFileErrorKind::NotAFile => (code::IO_ERROR, "This is not an ordinary file".to_owned()),
+            BotFileErrorKind::NotAFile => {
+                (code::IO_ERROR, "This is not an ordinary file".to_owned())
+            }
             BotFileErrorKind::TooLarge { limit } => {
                 (code::IO_ERROR, format!("The file has more than {limit} bytes and is not read"))
             }

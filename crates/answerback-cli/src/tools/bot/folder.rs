@@ -48,7 +48,9 @@ impl BotFolder {
         let reach = if climbs { usize::MAX } else { 1 };
         for folder in start.ancestors().take(reach) {
             match fs::canonicalize(folder.join(BOT)) {
-                Ok(bot) if !bot.starts_with(folder) => return Err(BotFileErrorKind::Outside.at(BOT)),
+                Ok(bot) if !bot.starts_with(folder) => {
+                    return Err(BotFileErrorKind::Outside.at(BOT));
+                }
                 Ok(bot) if bot.is_dir() => return Ok(Some(Self { root: folder.to_owned() })),
                 Ok(_) => {}
                 Err(error) => {
@@ -79,7 +81,11 @@ impl BotFolder {
         }
         let real = fs::canonicalize(self.root.join(named));
         let real = real.map_err(|error| BotFileError::of(&error, path))?;
-        if real.starts_with(&self.root) { Ok(real) } else { Err(BotFileErrorKind::Outside.at(path)) }
+        if real.starts_with(&self.root) {
+            Ok(real)
+        } else {
+            Err(BotFileErrorKind::Outside.at(path))
+        }
     }
 
     /// True if the path is a regular file.
@@ -226,7 +232,10 @@ mod tests {
         let (made, _folder) = folder();
         let below = made.path().join("inside/src/deep");
         fs::create_dir_all(&below).unwrap();
-        assert_eq!(BotFolder::find(&SolutionRoot::Above(below.clone())).unwrap().unwrap().name(), "inside");
+        assert_eq!(
+            BotFolder::find(&SolutionRoot::Above(below.clone())).unwrap().unwrap().name(),
+            "inside"
+        );
         assert!(BotFolder::find(&SolutionRoot::At(below)).unwrap().is_none());
         assert!(BotFolder::find(&SolutionRoot::At(made.path().join("none"))).unwrap().is_none());
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod artifact;
 pub(crate) mod document;
+pub(crate) mod file_error;
 pub(crate) mod folder;
 pub(crate) mod front_matter;
 pub(crate) mod markdown;
@@ -9,5 +10,4 @@ pub(crate) mod project;
 pub(crate) mod reference;
 pub(crate) mod registry;
 pub(crate) mod state;
-pub(crate) mod file_error;
 pub(crate) mod walk;

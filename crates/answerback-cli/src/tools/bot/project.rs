@@ -327,8 +327,7 @@ mod tests {
     fn manifests_make_projects() {
         let web = r#"<BotProject Sdk="Microsoft.NET.Sdk.Web"><PropertyGroup><TargetFramework>net10.0</TargetFramework>
             </PropertyGroup><ItemGroup><PackageReference Include="MediatR" /></ItemGroup></BotProject>"#;
-        let tests =
-            r#"<BotProject><ItemGroup><PackageReference Include="xunit" /></ItemGroup></BotProject>"#;
+        let tests = r#"<BotProject><ItemGroup><PackageReference Include="xunit" /></ItemGroup></BotProject>"#;
         let crate_manifest = "[workspace]\n[package]\nname = \"tide-tables\" # comment\nversion.workspace = true\n\
                               edition = '2024'\n[dependencies]\nserde = \"1\"\n# none\n[dev-dependencies]\na = \"1\"\n";
         insta::assert_debug_snapshot!(

@@ -11,8 +11,8 @@ use answerback::contract::tool::ErrorObject;
 use serde_json::{Map, Value, json};
 
 use super::document::{UnusableFile, read_document};
-use super::folder::Folder;
 use super::file_error::{BotFileError, BotFileErrorKind};
+use super::folder::Folder;
 use crate::tools::issue::code;
 
 pub(crate) const REGISTRY: &str = ".bot/solution/projects.json";

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use super::folder::Folder;
 use super::file_error::{BotFileError, BotFileErrorKind};
+use super::folder::Folder;
 
 /// The largest number of directory entries in one walk.
 const MOST_ENTRIES: usize = 20_000;
@@ -35,9 +35,9 @@ impl BotFolder {
         let mut waiting = vec![(path.to_owned(), 0)];
         let mut seen = 0;
         while let Some((folder, depth)) = waiting.pop() {
-            let entries = self
-                .resolve(&folder)
-                .and_then(|real| fs::read_dir(real).map_err(|error| BotFileError::of(&error, &*folder)));
+            let entries = self.resolve(&folder).and_then(|real| {
+                fs::read_dir(real).map_err(|error| BotFileError::of(&error, &*folder))
+            });
             let entries = match entries {
                 Ok(entries) => entries,
                 Err(trouble) => {
@@ -124,7 +124,8 @@ mod tests {
         fs::write(made.path().join("secret.md"), "").unwrap();
         symlink(made.path().join("secret.md"), bot.join("out.md")).unwrap();
         symlink(&bot, bot.join("circle")).unwrap();
-        let folder = BotFolder::find(&SolutionRoot::At(made.path().join("inside"))).unwrap().unwrap();
+        let folder =
+            BotFolder::find(&SolutionRoot::At(made.path().join("inside"))).unwrap().unwrap();
         let walk = folder.walk(".bot", |_| true, |_| true);
         assert!(walk.files.is_empty());
         assert_eq!(walk.troubles, [BotFileErrorKind::Outside.at(".bot/out.md")]);

@@ -132,7 +132,10 @@ pub(super) fn definition() -> ToolDefinition {
     )
 }
 
-pub(super) fn run(arguments: &Value, folder: &BotFolder) -> Result<EnvelopeDraft, BuiltinCallError> {
+pub(super) fn run(
+    arguments: &Value,
+    folder: &BotFolder,
+) -> Result<EnvelopeDraft, BuiltinCallError> {
     let Arguments { check_level, include_recommendations } = Arguments::deserialize(arguments)?;
     let mut examination = Examination::new(folder);
     let files = BotArtifactKind::ALL.map(|kind| kind.files(folder));

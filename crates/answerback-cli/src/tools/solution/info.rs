@@ -112,7 +112,10 @@ pub(super) fn definition() -> ToolDefinition {
     )
 }
 
-pub(super) fn run(arguments: &Value, folder: &BotFolder) -> Result<EnvelopeDraft, BuiltinCallError> {
+pub(super) fn run(
+    arguments: &Value,
+    folder: &BotFolder,
+) -> Result<EnvelopeDraft, BuiltinCallError> {
     let Arguments { include_mission, include_roadmap } = Arguments::deserialize(arguments)?;
     let mut issues = Issues::default();
     let mut data = Map::new();

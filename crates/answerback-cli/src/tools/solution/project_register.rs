@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::shared_text::no_project;
-use super::{EnvelopeDraft, ToolRun, SolutionTool};
+use super::{EnvelopeDraft, SolutionTool, ToolRun};
+use crate::tools::bot::file_error::Trouble;
 use crate::tools::bot::folder::Folder;
 use crate::tools::bot::project::{BotProjects, free_alias};
-use crate::tools::bot::registry::{RegistryMetadata, ProjectRegistry, REGISTRY, WriterTurn};
-use crate::tools::bot::file_error::Trouble;
+use crate::tools::bot::registry::{ProjectRegistry, REGISTRY, RegistryMetadata, WriterTurn};
 use crate::tools::call::CallError;
 use crate::tools::definition::{ToolDefinition, envelope_schema};
 use crate::tools::issue::{code, count_noun, quoted};
@@ -128,7 +128,8 @@ pub(super) fn run(
         return Ok(alias_conflict(alias, holder, name, &registry));
     }
     let is_update = registry.entry(name).is_some();
-    let entry = registry.register(name, RegistryMetadata { alias, summary, tags, owner }, run.now());
+    let entry =
+        registry.register(name, RegistryMetadata { alias, summary, tags, owner }, run.now());
     if let Err(trouble) = registry.write(folder) {
         return Ok(not_written(&trouble));
     }
@@ -183,7 +184,12 @@ fn unreadable(issue: ErrorObject) -> EnvelopeDraft {
         .with_intent(intent.with_parameter("check_level", "standard"))
 }
 
-fn alias_conflict(alias: &str, holder: &str, name: &str, registry: &ProjectRegistry) -> EnvelopeDraft {
+fn alias_conflict(
+    alias: &str,
+    holder: &str,
+    name: &str,
+    registry: &ProjectRegistry,
+) -> EnvelopeDraft {
     let taken: Vec<String> =
         registry.names().filter_map(|name| registry.alias(name)).map(str::to_owned).collect();
     let free = free_alias(alias, &taken);

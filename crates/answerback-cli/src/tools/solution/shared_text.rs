@@ -4,9 +4,9 @@ use answerback::contract::tool::{ErrorObject, Intent};
 use answerback::message::suggest::nearest;
 
 use super::{EnvelopeDraft, SolutionTool};
+use crate::tools::bot::file_error::TroubleKind;
 use crate::tools::bot::project::Projects;
 use crate::tools::bot::registry::{ProjectRegistry, REGISTRY};
-use crate::tools::bot::file_error::TroubleKind;
 use crate::tools::bot::walk::FolderWalk;
 use crate::tools::issue::{Issues, code, quoted};
 
@@ -60,7 +60,8 @@ pub(super) fn registry_issues(
 /// Reports the files that a search could not read. Links out of the solution are ignored, because their targets are not
 /// part of it.
 pub(super) fn unseen(walk: &FolderWalk, issues: &mut Issues) {
-    for trouble in walk.troubles.iter().filter(|trouble| trouble.kind != BotFileErrorKind::Outside) {
+    for trouble in walk.troubles.iter().filter(|trouble| trouble.kind != BotFileErrorKind::Outside)
+    {
         issues.warning(trouble.issue());
     }
     if walk.is_cut {

@@ -103,7 +103,10 @@ pub(super) fn definition() -> ToolDefinition {
     )
 }
 
-pub(super) fn run(arguments: &Value, folder: &BotFolder) -> Result<EnvelopeDraft, BuiltinCallError> {
+pub(super) fn run(
+    arguments: &Value,
+    folder: &BotFolder,
+) -> Result<EnvelopeDraft, BuiltinCallError> {
     let arguments = Arguments::deserialize(arguments)?;
     let mut issues = Issues::default();
     let walk = BotArtifactKind::Standard.files(folder);

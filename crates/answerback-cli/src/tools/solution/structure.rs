@@ -76,7 +76,10 @@ pub(super) fn definition() -> ToolDefinition {
     )
 }
 
-pub(super) fn run(arguments: &Value, folder: &BotFolder) -> Result<EnvelopeDraft, BuiltinCallError> {
+pub(super) fn run(
+    arguments: &Value,
+    folder: &BotFolder,
+) -> Result<EnvelopeDraft, BuiltinCallError> {
     let Arguments { include_dependencies } = Arguments::deserialize(arguments)?;
     let mut issues = Issues::default();
     let registry = ProjectRegistry::read(folder)?.unwrap_or_else(|issue| {
@@ -136,7 +139,11 @@ pub(super) fn run(arguments: &Value, folder: &BotFolder) -> Result<EnvelopeDraft
 }
 
 /// Describes a project. Registered values take precedence over the manifest.
-fn described(project: &BotProject, registry: &ProjectRegistry, include_dependencies: bool) -> Value {
+fn described(
+    project: &BotProject,
+    registry: &ProjectRegistry,
+    include_dependencies: bool,
+) -> Value {
     let entry = registry.entry(&project.name);
     let registered = |name: &str| {
         let text = entry?.get(name)?.as_str()?;

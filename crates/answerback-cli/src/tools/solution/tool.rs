@@ -5,7 +5,9 @@ use answerback::contract::atdf::EnrichedResponse;
 use answerback::contract::tool::{EnvelopeResponse, ErrorObject, Intent};
 use serde_json::Value;
 
-use super::{EnvelopeDraft, ToolRun, health_check, info, project_register, standards_list, structure};
+use super::{
+    EnvelopeDraft, ToolRun, health_check, info, project_register, standards_list, structure,
+};
 use crate::tools::bot::folder::{BotFolder, SolutionRoot};
 use crate::tools::call::CallError;
 use crate::tools::definition::Definition;

@@ -3,7 +3,7 @@
 use crate::tools::{BuiltinCall, BuiltinCallError, SolutionRoot, Toolset};
 use serde_json::{Value, json};
 
-use super::scene::{Scene, judged, environment};
+use super::scene::{Scene, environment, judged};
 
 fn pretty(document: &Value) -> String {
     serde_json::to_string_pretty(document).unwrap()

@@ -1,7 +1,7 @@
 //! Tests the definitions of the tools.
 
-use answerback::call::{Schema, check};
 use crate::tools::Effect;
+use answerback::call::{Schema, check};
 use serde_json::{Map, Value};
 
 use super::scene::Scene;

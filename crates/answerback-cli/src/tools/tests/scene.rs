@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::tools::{BuiltinCall, SolutionRoot, ToolEnvironment, ToolReply, Toolset};
 use answerback::Timestamp;
 use answerback::contract::tool::McpHost;
 use answerback::contract::{Contract, Profile};
-use crate::tools::{ToolReply, BuiltinCall, SolutionRoot, ToolEnvironment, Toolset};
 use serde_json::Value;
 
 /// A copy of `examples/harbour`, in a folder of that name.
