@@ -25,7 +25,7 @@ impl AgentTools {
     }
 
     /// Returns the backend for these tools. Returns `None` with a warning if a configured server has the same name.
-    pub(crate) fn backend_unless_taken(&self, servers: &[ServerSettings]) -> Option<Backend> {
+    pub(crate) fn backend_unless_name_clash(&self, servers: &[ServerSettings]) -> Option<Backend> {
         if servers.iter().any(|server| server.name == SERVER_NAME) {
             say(&format!(
                 "warning: gateway.upstreams has a server {SERVER_NAME}, so the tools for agents are not available at /mcp/{SERVER_NAME}; rename that server"

@@ -121,7 +121,7 @@ impl ConfigOption {
         };
         let content = ConfigurationFile::read(path)?;
         let state =
-            if is_configured { Ok(TrustState::Trusted) } else { content.trust_state_of_found() };
+            if is_configured { Ok(TrustState::Trusted) } else { content.unnamed_trust_state() };
         let is_trusted = matches!(state, Ok(TrustState::Trusted));
         let config = content.config(if is_trusted { Trust::Trusted } else { Trust::Found })?;
         if !config.ignored.is_empty() {
@@ -221,7 +221,7 @@ impl ConfigurationFile {
     }
 
     /// Returns the trust state of a file that was found instead of named.
-    fn trust_state_of_found(&self) -> anyhow::Result<TrustState> {
+    fn unnamed_trust_state(&self) -> anyhow::Result<TrustState> {
         Ok(self.trust_state(&TrustedFiles::read()?))
     }
 

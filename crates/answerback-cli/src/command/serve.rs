@@ -166,7 +166,7 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
         let console = recorder.is_some().then(|| console_of(listener.address())).flatten();
         let gateway = gateway.with_console(console.clone());
         let agent_tools = AgentTools::default();
-        let own = recorder.is_some().then(|| agent_tools.backend_unless_taken(&settings.servers)).flatten();
+        let own = recorder.is_some().then(|| agent_tools.backend_unless_name_clash(&settings.servers)).flatten();
         let backends = backends.into_iter().chain(own);
         let service = Service::new(Arc::new(gateway), backends);
         service.start().await.context("the ledger cannot be written, so nothing is served; check it with `answerback doctor`")?;
@@ -278,7 +278,8 @@ async fn reload(
     let governance = governance(&configuration)?;
     let gateway =
         arguments.gateway.reloaded_gateway(&configuration, recorder)?.with_console(console);
-    let own = host.is_some().then(|| agent_tools.backend_unless_taken(&settings.servers)).flatten();
+    let own =
+        host.is_some().then(|| agent_tools.backend_unless_name_clash(&settings.servers)).flatten();
     let backends = backends.into_iter().chain(own);
     service.replace(Arc::new(gateway), backends).await?;
     table.replace(tokens);

@@ -49,9 +49,9 @@ pub(crate) fn block(sheet: Sheet, code: &str, language: &str) -> Vec<Line> {
         }
         let number = sheet.dim(format!("{:>digits$} │ ", index + 1));
         let below = sheet.dim(format!("{:digits$} │ ", ""));
-        let room = sheet.width.saturating_sub(digits + 3).max(4);
+        let width = sheet.width.saturating_sub(digits + 3).max(4);
         let mut before = Some(number);
-        for part in broken(&line, room) {
+        for part in wrapped_parts(&line, width) {
             let mut whole = Line::from(before.take().unwrap_or_else(|| below.clone()));
             whole.join(part);
             lines.push(whole);
@@ -64,11 +64,11 @@ pub(crate) fn block(sheet: Sheet, code: &str, language: &str) -> Vec<Line> {
 }
 
 /// Wraps a line of code at spaces. The continuation is indented more than the line itself.
-fn broken(line: &Line, room: usize) -> Vec<Line> {
+fn wrapped_parts(line: &Line, width: usize) -> Vec<Line> {
     let text: String = line.spans().iter().map(TextSpan::text).collect();
     let spaces = text.chars().take_while(|&character| character == ' ').count();
-    let indent = spaces.min(room / 3) + 2;
-    let mut parts = line.wrapped_after(room, room.saturating_sub(indent)).into_iter();
+    let indent = spaces.min(width / 3) + 2;
+    let mut parts = line.wrapped_after(width, width.saturating_sub(indent)).into_iter();
     let first = parts.next().unwrap_or_default();
     std::iter::once(first).chain(indented(parts.collect(), indent)).collect()
 }

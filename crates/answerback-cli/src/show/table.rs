@@ -180,7 +180,7 @@ fn row(
             if lines.len() > MOST_LINES {
                 lines.truncate(MOST_LINES);
                 let last = lines.pop().unwrap_or_default();
-                lines.push(last.broken_off(width, sheet.charset));
+                lines.push(last.ellipsized(width, sheet.charset));
             }
             lines
         })

@@ -15,7 +15,7 @@ pub(crate) enum ToolEffect {
 
 /// The definition of a tool in a list: names, description, schemas and effect.
 #[derive(Debug)]
-pub(crate) struct ToolDefinition {
+pub(crate) struct BuiltinToolDefinition {
     /// The name for calls, such as `solution_info`.
     pub(crate) name: &'static str,
     /// The name that people see.
@@ -31,7 +31,7 @@ pub(crate) struct ToolDefinition {
     compiled: OnceLock<Result<Schema, SchemaError>>,
 }
 
-impl ToolDefinition {
+impl BuiltinToolDefinition {
     /// Creates the definition of a tool that only reads.
     pub(crate) fn new(
         name: &'static str,

@@ -25,6 +25,6 @@ pub(crate) use answer::Answer;
 pub(crate) use bot::folder::Root;
 pub(crate) use call::{BuiltinCall, BuiltinCallError};
 pub(crate) use context::Surroundings;
-pub(crate) use definition::{ToolDefinition, ToolEffect};
+pub(crate) use definition::{BuiltinToolDefinition, ToolEffect};
 pub(crate) use server::{ServeError, serve, serve_stdio};
 pub(crate) use tools::Tools;

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::tools::call::{BuiltinCall, BuiltinCallError};
-use crate::tools::definition::{ToolDefinition, ToolEffect};
+use crate::tools::definition::{BuiltinToolDefinition, ToolEffect};
 use crate::tools::toolset::Tools;
 
 /// The member of a request's `_meta` whose version 4 UUID is repeated in the envelope's audit.
@@ -89,7 +89,7 @@ impl ToolServer {
     }
 }
 
-fn listed(definition: &ToolDefinition) -> Tool {
+fn listed(definition: &BuiltinToolDefinition) -> Tool {
     let reads = definition.effect == ToolEffect::Reads;
     let annotations = ToolAnnotations::with_title(definition.title)
         .read_only(reads)

@@ -20,7 +20,7 @@ use crate::tools::validators::Validator;
 pub(crate) struct Toolset {
     root: SolutionRoot,
     environment: ToolEnvironment,
-    offered: Vec<(ToolId, ToolDefinition)>,
+    offered: Vec<(ToolId, BuiltinToolDefinition)>,
     /// Makes the writers of this process take turns, even on file systems without locks.
     writing: Mutex<()>,
 }
@@ -44,7 +44,7 @@ impl ToolId {
         Self::Solution(SolutionTool::HealthCheck),
     ];
 
-    fn definition(self) -> ToolDefinition {
+    fn definition(self) -> BuiltinToolDefinition {
         match self {
             Self::Validator(validator) => validator.definition(),
             Self::Solution(tool) => tool.definition(),
@@ -61,7 +61,7 @@ impl Toolset {
     }
 
     /// Returns the definitions of the tools.
-    pub(crate) fn definitions(&self) -> impl Iterator<Item = &ToolDefinition> {
+    pub(crate) fn definitions(&self) -> impl Iterator<Item = &BuiltinToolDefinition> {
         self.offered.iter().map(|(_, definition)| definition)
     }
 

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::tools::call::CallError;
-use crate::tools::definition::{ToolDefinition, atdf_schema};
+use crate::tools::definition::{BuiltinToolDefinition, atdf_schema};
 
 /// The longest text that is validated. The schemas have no `format`, because validating the format is the tools' job.
 const MAX_LENGTH: u32 = 1024;
@@ -84,9 +84,9 @@ impl Validator {
         }
     }
 
-    pub(crate) fn definition(self) -> ToolDefinition {
+    pub(crate) fn definition(self) -> BuiltinToolDefinition {
         match self {
-            Self::DateRange => ToolDefinition::new(
+            Self::DateRange => BuiltinToolDefinition::new(
                 "validate_date_range",
                 "Validate a date range",
                 "Checks that a start lies before an end and that both lie in the future. Use it before booking or \
@@ -119,7 +119,7 @@ impl Validator {
                 }),
                 atdf_schema(),
             ),
-            Self::Email => ToolDefinition::new(
+            Self::Email => BuiltinToolDefinition::new(
                 "validate_email",
                 "Validate an e-mail address",
                 "Checks the form and the length of an e-mail address; it sends nothing. An address that is not good \
@@ -139,7 +139,7 @@ impl Validator {
                 }),
                 atdf_schema(),
             ),
-            Self::PasswordStrength => ToolDefinition::new(
+            Self::PasswordStrength => BuiltinToolDefinition::new(
                 "validate_password_strength",
                 "Validate a password's strength",
                 "Judges how strong a password is: length, upper and lower case, a number, a special character. The \

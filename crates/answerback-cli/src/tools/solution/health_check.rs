@@ -17,7 +17,7 @@ use crate::tools::bot::registry::ProjectRegistry;
 use crate::tools::bot::state::InstallationState;
 use crate::tools::bot::walk::FolderWalk;
 use crate::tools::call::CallError;
-use crate::tools::definition::{ToolDefinition, envelope_schema};
+use crate::tools::definition::{BuiltinToolDefinition, envelope_schema};
 use crate::tools::issue::{Issues, code, count_noun, quoted};
 
 const TECH_STACK: &str = ".bot/product/tech-stack.md";
@@ -51,12 +51,12 @@ struct Arguments {
     include_recommendations: Option<bool>,
 }
 
-pub(super) fn definition() -> ToolDefinition {
+pub(super) fn definition() -> BuiltinToolDefinition {
     let status = json!({
         "enum": ["pass", "note", "warning", "error"],
         "description": "A note is a recommendation; warnings and errors stand in the envelope.",
     });
-    ToolDefinition::new(
+    BuiltinToolDefinition::new(
         "solution_health_check",
         "Check the solution's health",
         "Checks the .bot folder: the state file and what is installed (basic); product files, projects and the registry \

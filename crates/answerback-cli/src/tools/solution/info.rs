@@ -10,7 +10,7 @@ use crate::tools::bot::folder::Folder;
 use crate::tools::bot::markdown::Markdown;
 use crate::tools::bot::state::{InstallationState, STATE};
 use crate::tools::call::CallError;
-use crate::tools::definition::{ToolDefinition, envelope_schema};
+use crate::tools::definition::{BuiltinToolDefinition, envelope_schema};
 use crate::tools::issue::{Issues, code, plain};
 
 pub(crate) const MISSION: &str = ".bot/product/mission.md";
@@ -23,7 +23,7 @@ struct Arguments {
     include_roadmap: Option<bool>,
 }
 
-pub(super) fn definition() -> ToolDefinition {
+pub(super) fn definition() -> BuiltinToolDefinition {
     let product_file = |more: Value| {
         let mut properties = json!({
             "path": {"type": "string"},
@@ -41,7 +41,7 @@ pub(super) fn definition() -> ToolDefinition {
             "additionalProperties": false,
         })
     };
-    ToolDefinition::new(
+    BuiltinToolDefinition::new(
         "solution_info",
         "Solution info",
         "Tells what a solution with a .bot folder is: its name, the dotbot version and profile it was set up with, \

@@ -11,7 +11,7 @@ use crate::tools::bot::folder::Folder;
 use crate::tools::bot::project::{BotProjects, free_alias};
 use crate::tools::bot::registry::{ProjectRegistry, REGISTRY, RegistryMetadata, WriterTurn};
 use crate::tools::call::CallError;
-use crate::tools::definition::{ToolDefinition, envelope_schema};
+use crate::tools::definition::{BuiltinToolDefinition, envelope_schema};
 use crate::tools::issue::{code, count_noun, quoted};
 
 #[derive(Deserialize)]
@@ -23,7 +23,7 @@ struct Arguments {
     owner: Option<String>,
 }
 
-pub(super) fn definition() -> ToolDefinition {
+pub(super) fn definition() -> BuiltinToolDefinition {
     let entry = json!({
         "type": "object",
         "properties": {
@@ -35,7 +35,7 @@ pub(super) fn definition() -> ToolDefinition {
         },
         "required": ["alias", "summary", "tags", "owner", "registered_at"],
     });
-    ToolDefinition::new(
+    BuiltinToolDefinition::new(
         "solution_project_register",
         "Register a project",
         "Registers a project of the solution, or updates what is registered: alias, summary, tags, owner. What is left \

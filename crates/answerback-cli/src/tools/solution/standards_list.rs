@@ -15,7 +15,7 @@ use crate::tools::bot::markdown::Markdown;
 use crate::tools::bot::project::{BotProject, BotProjects};
 use crate::tools::bot::registry::ProjectRegistry;
 use crate::tools::call::CallError;
-use crate::tools::definition::{ToolDefinition, envelope_schema};
+use crate::tools::definition::{BuiltinToolDefinition, envelope_schema};
 use crate::tools::issue::{Issues, code, count_noun, plain, quoted};
 
 /// The value of `domain` that selects all domains.
@@ -30,8 +30,8 @@ struct Arguments {
     applicable_to: Option<String>,
 }
 
-pub(super) fn definition() -> ToolDefinition {
-    ToolDefinition::new(
+pub(super) fn definition() -> BuiltinToolDefinition {
+    BuiltinToolDefinition::new(
         "solution_standards_list",
         "List standards",
         "Lists the standards of the solution, from .bot/standards: which there are, for which domain, and to what they \

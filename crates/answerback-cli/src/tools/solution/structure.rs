@@ -10,7 +10,7 @@ use crate::tools::bot::folder::Folder;
 use crate::tools::bot::project::{BotProject, BotProjects};
 use crate::tools::bot::registry::ProjectRegistry;
 use crate::tools::call::CallError;
-use crate::tools::definition::{ToolDefinition, envelope_schema};
+use crate::tools::definition::{BuiltinToolDefinition, envelope_schema};
 use crate::tools::issue::{Issues, count_noun, plain, quoted};
 
 /// The largest number of suggested actions.
@@ -22,8 +22,8 @@ struct Arguments {
     include_dependencies: bool,
 }
 
-pub(super) fn definition() -> ToolDefinition {
-    ToolDefinition::new(
+pub(super) fn definition() -> BuiltinToolDefinition {
+    BuiltinToolDefinition::new(
         "solution_structure",
         "Solution structure",
         "Lists the projects of the solution: found by their manifests (.csproj, package.json, Cargo.toml, pyproject.toml, \

@@ -57,7 +57,7 @@ impl SolutionTool {
         }
     }
 
-    pub(crate) fn definition(self) -> ToolDefinition {
+    pub(crate) fn definition(self) -> BuiltinToolDefinition {
         match self {
             Self::Info => info::definition(),
             Self::Structure => structure::definition(),
