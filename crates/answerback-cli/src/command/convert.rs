@@ -156,7 +156,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
             &format!("{} is not a valid {}", input.name(), from.title()),
             &invalid,
         )),
-        Err(ConvertError::ConvertTarget(invalid)) => {
+        Err(ConvertError::Target(invalid)) => {
             Ok(print_invalid(&format!("the result would not be a valid {}", to.title()), &invalid))
         }
         Err(ConvertError::Missing(missing)) => bail!("{missing}; add {}", option_for(to)),

@@ -21,10 +21,7 @@ mod tool_reply;
 mod toolset;
 mod validators;
 
-pub(crate) use answer::Answer;
-pub(crate) use bot::folder::Root;
-pub(crate) use call::{BuiltinCall, BuiltinCallError};
-pub(crate) use context::Surroundings;
-pub(crate) use definition::{BuiltinToolDefinition, ToolEffect};
-pub(crate) use server::{ServeError, serve, serve_stdio};
-pub(crate) use tools::Tools;
+pub(crate) use bot::folder::SolutionRoot;
+pub(crate) use environment::ToolEnvironment;
+pub(crate) use server::serve_stdio;
+pub(crate) use toolset::Toolset;

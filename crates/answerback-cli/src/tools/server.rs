@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::tools::call::{BuiltinCall, BuiltinCallError};
 use crate::tools::definition::{BuiltinToolDefinition, ToolEffect};
-use crate::tools::toolset::Tools;
+use crate::tools::toolset::Toolset;
 
 /// The member of a request's `_meta` whose version 4 UUID is repeated in the envelope's audit.
 const CORRELATION_ID: &str = "dev.answerback/correlation_id";

@@ -7,12 +7,12 @@ use answerback::contract::atdf::{EnrichSource, enrich};
 use answerback::message;
 use serde_json::Value;
 
-use crate::tools::bot::folder::Root;
+use crate::tools::bot::folder::SolutionRoot;
 use crate::tools::call::{BuiltinCall, BuiltinCallError};
-use crate::tools::definition::Definition;
-use crate::tools::environment::Surroundings;
+use crate::tools::definition::BuiltinToolDefinition;
+use crate::tools::environment::ToolEnvironment;
 use crate::tools::solution::{SolutionTool, ToolRun};
-use crate::tools::tool_reply::Answer;
+use crate::tools::tool_reply::ToolReply;
 use crate::tools::validators::Validator;
 
 /// The tools for one folder.

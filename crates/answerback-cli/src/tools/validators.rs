@@ -10,7 +10,7 @@ use answerback::contract::atdf::validators::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::tools::call::CallError;
+use crate::tools::call::BuiltinCallError;
 use crate::tools::definition::{BuiltinToolDefinition, atdf_schema};
 
 /// The longest text that is validated. The schemas have no `format`, because validating the format is the tools' job.

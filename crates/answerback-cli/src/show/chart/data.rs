@@ -85,7 +85,7 @@ pub(super) struct ChartSeries {
 
 impl ChartSeries {
     /// Returns the points without the gaps.
-    pub(super) fn present(&self) -> impl Iterator<DataItem = (f64, f64)> + Clone {
+    pub(super) fn present(&self) -> impl Iterator<Item = (f64, f64)> + Clone {
         self.points.iter().flatten().copied()
     }
 }

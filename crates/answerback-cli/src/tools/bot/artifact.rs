@@ -8,7 +8,7 @@ use answerback::call::{Schema, SchemaError, check};
 use answerback::contract::tool::ErrorObject;
 use serde_json::{Map, Value, json};
 
-use super::folder::Folder;
+use super::folder::BotFolder;
 use super::front_matter::FrontMatter;
 use super::walk::FolderWalk;
 use crate::tools::issue::{code, count_noun};
@@ -18,7 +18,7 @@ use crate::tools::issue::{code, count_noun};
 pub(crate) enum BotArtifactKind {
     Workflow,
     Agent,
-    BotStandard,
+    Standard,
     Command,
     Product,
 }

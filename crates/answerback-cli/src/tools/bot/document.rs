@@ -6,8 +6,8 @@ use answerback::contract::tool::ErrorObject;
 use answerback::json::{self, Limits};
 use serde_json::Value;
 
-use super::file_error::Trouble;
-use super::folder::Folder;
+use super::file_error::BotFileError;
+use super::folder::BotFolder;
 use crate::tools::issue::{count_noun, plain};
 
 /// The longest reason in a message, in characters.
@@ -17,7 +17,7 @@ const LONGEST_REASON: usize = 200;
 #[derive(Debug)]
 pub(crate) enum UnusableFile {
     /// The file cannot be read.
-    BotFileError(BotFileError),
+    Access(BotFileError),
     /// The file is not JSON or breaks its schema. Holds the reason, and the findings if there are any.
     Invalid(String, Vec<ValidationError>),
 }
@@ -32,10 +32,10 @@ impl UnusableFile {
     /// is reported with the code of that failure.
     pub(crate) fn issue(self, code: &str, what: &str, path: &str) -> ErrorObject {
         match self {
-            Self::Trouble(trouble) if trouble.is_missing() => {
+            Self::Access(trouble) if trouble.is_missing() => {
                 ErrorObject::new(code, format!("{what} is missing")).with_path(path)
             }
-            Self::Trouble(trouble) => trouble.issue(),
+            Self::Access(trouble) => trouble.issue(),
             Self::Invalid(reason, findings) => {
                 let issue = ErrorObject::new(code, format!("{what} is not valid: {reason}"))
                     .with_path(path);
@@ -57,7 +57,7 @@ pub(crate) fn read_document(
 ) -> Result<Result<Value, UnusableFile>, SchemaError> {
     let text = match folder.read(path) {
         Ok(text) => text,
-        Err(trouble) => return Ok(Err(UnusableFile::Trouble(trouble))),
+        Err(trouble) => return Ok(Err(UnusableFile::Access(trouble))),
     };
     let document = match json::read(text.as_bytes(), Limits::default()) {
         Ok(document) => document,

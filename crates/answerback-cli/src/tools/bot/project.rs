@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::folder::Folder;
+use super::folder::BotFolder;
 use super::registry::ProjectRegistry;
 use super::walk::FolderWalk;
 
@@ -302,7 +302,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::tools::bot::folder::Root;
+    use crate::tools::bot::folder::SolutionRoot;
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
         let made = tempfile::tempdir().unwrap();

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::document::{UnusableFile, read_document};
 use super::file_error::{BotFileError, BotFileErrorKind};
-use super::folder::Folder;
+use super::folder::BotFolder;
 use crate::tools::issue::code;
 
 pub(crate) const REGISTRY: &str = ".bot/solution/projects.json";
@@ -68,7 +68,7 @@ impl ProjectRegistry {
         let schema = SCHEMA.as_ref().map_err(Clone::clone)?;
         let value = match read_document(folder, REGISTRY, schema)? {
             Ok(value) => value,
-            Err(UnusableFile::Trouble(trouble)) if trouble.is_missing() => {
+            Err(UnusableFile::Access(trouble)) if trouble.is_missing() => {
                 return Ok(Ok(Self::empty()));
             }
             Err(unusable) => {
@@ -189,7 +189,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::tools::bot::folder::Root;
+    use crate::tools::bot::folder::SolutionRoot;
 
     fn solution(registry: Option<&str>) -> (tempfile::TempDir, BotFolder) {
         let made = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::document::{UnusableFile, read_document};
-use super::folder::Folder;
+use super::folder::BotFolder;
 use crate::tools::issue::code;
 
 pub(crate) const STATE: &str = ".bot/.dotbot-state.json";

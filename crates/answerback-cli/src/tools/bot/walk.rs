@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::file_error::{BotFileError, BotFileErrorKind};
-use super::folder::Folder;
+use super::folder::BotFolder;
 
 /// The largest number of directory entries in one walk.
 const MOST_ENTRIES: usize = 20_000;
@@ -89,7 +89,7 @@ impl BotFolder {
 mod tests {
     use super::*;
     use crate::tools::bot::artifact::is_markdown;
-    use crate::tools::bot::folder::Root;
+    use crate::tools::bot::folder::SolutionRoot;
 
     #[test]
     fn walks_are_ordered_and_bounded() {

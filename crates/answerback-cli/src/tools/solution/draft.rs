@@ -9,7 +9,7 @@ use answerback::contract::tool::{
 };
 use serde_json::{Map, Value};
 
-use crate::tools::environment::Surroundings;
+use crate::tools::environment::ToolEnvironment;
 use crate::tools::issue::Issues;
 
 /// The version of our tools.

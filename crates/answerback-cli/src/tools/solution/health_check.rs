@@ -10,13 +10,13 @@ use super::info::{MISSION, ROADMAP};
 use super::shared_text::{cut, registry_issues, unseen};
 use super::{EnvelopeDraft, SolutionTool};
 use crate::tools::bot::artifact::{BotArtifact, BotArtifactKind};
-use crate::tools::bot::folder::Folder;
-use crate::tools::bot::project::Projects;
+use crate::tools::bot::folder::BotFolder;
+use crate::tools::bot::project::BotProjects;
 use crate::tools::bot::reference::{circles, references};
 use crate::tools::bot::registry::ProjectRegistry;
 use crate::tools::bot::state::InstallationState;
 use crate::tools::bot::walk::FolderWalk;
-use crate::tools::call::CallError;
+use crate::tools::call::BuiltinCallError;
 use crate::tools::definition::{BuiltinToolDefinition, envelope_schema};
 use crate::tools::issue::{Issues, code, count_noun, quoted};
 
@@ -30,7 +30,7 @@ const MOST_NAMED: usize = 10;
 enum CheckLevel {
     Basic,
     #[default]
-    BotStandard,
+    Standard,
     Comprehensive,
 }
 

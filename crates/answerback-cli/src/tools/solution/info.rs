@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::{EnvelopeDraft, SolutionTool};
 use crate::tools::bot::artifact::{BotArtifact, BotArtifactKind};
-use crate::tools::bot::folder::Folder;
+use crate::tools::bot::folder::BotFolder;
 use crate::tools::bot::markdown::Markdown;
 use crate::tools::bot::state::{InstallationState, STATE};
-use crate::tools::call::CallError;
+use crate::tools::call::BuiltinCallError;
 use crate::tools::definition::{BuiltinToolDefinition, envelope_schema};
 use crate::tools::issue::{Issues, code, plain};
 

@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 
 use super::shared_text::no_project;
 use super::{EnvelopeDraft, SolutionTool, ToolRun};
-use crate::tools::bot::file_error::Trouble;
-use crate::tools::bot::folder::Folder;
+use crate::tools::bot::file_error::BotFileError;
+use crate::tools::bot::folder::BotFolder;
 use crate::tools::bot::project::{BotProjects, free_alias};
 use crate::tools::bot::registry::{ProjectRegistry, REGISTRY, RegistryMetadata, WriterTurn};
-use crate::tools::call::CallError;
+use crate::tools::call::BuiltinCallError;
 use crate::tools::definition::{BuiltinToolDefinition, envelope_schema};
 use crate::tools::issue::{code, count_noun, quoted};
 

@@ -4,8 +4,8 @@ use answerback::contract::tool::{ErrorObject, Intent};
 use answerback::message::suggest::nearest;
 
 use super::{EnvelopeDraft, SolutionTool};
-use crate::tools::bot::file_error::TroubleKind;
-use crate::tools::bot::project::Projects;
+use crate::tools::bot::file_error::BotFileErrorKind;
+use crate::tools::bot::project::BotProjects;
 use crate::tools::bot::registry::{ProjectRegistry, REGISTRY};
 use crate::tools::bot::walk::FolderWalk;
 use crate::tools::issue::{Issues, code, quoted};

@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 use super::shared_text::{cut, no_project};
 use super::{EnvelopeDraft, SolutionTool};
 use crate::tools::bot::artifact::{BotArtifact, BotArtifactKind};
-use crate::tools::bot::folder::Folder;
+use crate::tools::bot::folder::BotFolder;
 use crate::tools::bot::markdown::Markdown;
 use crate::tools::bot::project::{BotProject, BotProjects};
 use crate::tools::bot::registry::ProjectRegistry;
-use crate::tools::call::CallError;
+use crate::tools::call::BuiltinCallError;
 use crate::tools::definition::{BuiltinToolDefinition, envelope_schema};
 use crate::tools::issue::{Issues, code, count_noun, plain, quoted};
 

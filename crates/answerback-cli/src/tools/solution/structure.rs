@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::shared_text::{registry_issues, unseen};
 use super::{EnvelopeDraft, SolutionTool};
-use crate::tools::bot::folder::Folder;
+use crate::tools::bot::folder::BotFolder;
 use crate::tools::bot::project::{BotProject, BotProjects};
 use crate::tools::bot::registry::ProjectRegistry;
-use crate::tools::call::CallError;
+use crate::tools::call::BuiltinCallError;
 use crate::tools::definition::{BuiltinToolDefinition, envelope_schema};
 use crate::tools::issue::{Issues, count_noun, plain, quoted};
 

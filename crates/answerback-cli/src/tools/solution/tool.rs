@@ -9,8 +9,8 @@ use super::{
     EnvelopeDraft, ToolRun, health_check, info, project_register, standards_list, structure,
 };
 use crate::tools::bot::folder::{BotFolder, SolutionRoot};
-use crate::tools::call::CallError;
-use crate::tools::definition::Definition;
+use crate::tools::call::BuiltinCallError;
+use crate::tools::definition::BuiltinToolDefinition;
 use crate::tools::issue::code;
 
 /// A tool for a solution.

@@ -1,6 +1,7 @@
 //! Tests the exact text of the tools' answers.
 
-use crate::tools::{BuiltinCall, BuiltinCallError, SolutionRoot, Toolset};
+use crate::tools::call::{BuiltinCall, BuiltinCallError};
+use crate::tools::{SolutionRoot, Toolset};
 use serde_json::{Value, json};
 
 use super::scene::{Scene, environment, judged};

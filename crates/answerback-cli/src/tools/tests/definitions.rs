@@ -1,6 +1,6 @@
 //! Tests the definitions of the tools.
 
-use crate::tools::Effect;
+use crate::tools::definition::ToolEffect;
 use answerback::call::{Schema, check};
 use serde_json::{Map, Value};
 

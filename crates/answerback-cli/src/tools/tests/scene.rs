@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::tools::{BuiltinCall, SolutionRoot, ToolEnvironment, ToolReply, Toolset};
+use crate::tools::call::BuiltinCall;
+use crate::tools::tool_reply::ToolReply;
+use crate::tools::{SolutionRoot, ToolEnvironment, Toolset};
 use answerback::Timestamp;
 use answerback::contract::tool::McpHost;
 use answerback::contract::{Contract, Profile};

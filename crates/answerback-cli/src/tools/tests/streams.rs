@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::tools::{SolutionRoot, Toolset, serve};
+use crate::tools::server::serve;
+use crate::tools::{SolutionRoot, Toolset};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
