@@ -14,7 +14,7 @@ url=$(sed -n 's,^endpoint \(.*\)/mcp$,\1,p' "$folder/log")
 python3 - "$folder" <<'PY'
 import json, pathlib, sys
 folder = pathlib.Path(sys.argv[1])
-examples = json.loads(pathlib.Path("crates/answerback-console/examples.json").read_text())
+examples = json.loads(pathlib.Path("crates/answerback-web/examples.json").read_text())
 document = next(each["document"] for each in examples if each["name"] == "table")
 token = (folder / "serve.token").read_text().strip()
 (folder / "post.lua").write_text(f"""

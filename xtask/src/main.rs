@@ -50,7 +50,7 @@ fn generate(check: bool) -> anyhow::Result<()> {
     files.push(shot::file(root)?);
     files.push(Generated {
         path: "docs/openapi.json".into(),
-        text: format!("{:#}\n", answerback_console::openapi_document()),
+        text: format!("{:#}\n", answerback_web::openapi_document()),
     });
     let mut stale = Vec::new();
     for Generated { path, text } in files {

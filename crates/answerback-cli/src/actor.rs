@@ -8,18 +8,18 @@ use answerback_gateway::Surface;
 use answerback_http::{Scope, Token};
 use anyhow::bail;
 
-use crate::command::ledger::location::Location;
-use crate::folders;
+use crate::ledger_location::LedgerLocation;
 use crate::shell::file_option;
 use crate::tokens;
+use crate::user_folders;
 
 /// The environment variable that holds a token. Upstream servers do not inherit it.
 const VARIABLE: &str = "ANSWERBACK_TOKEN";
 
-/// What a decision without a terminal is made with.
+/// The option that authorizes a decision without a terminal.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ActorOptions {
-    /// The file of a token that may decide, for decisions without a terminal; otherwise `$ANSWERBACK_TOKEN` holds one
+    /// File with a token that may decide, for decisions without a terminal [default: the token in `$ANSWERBACK_TOKEN`]
     #[arg(long, global = true, value_name = "FILE")]
     token_file: Option<PathBuf>,
 }
@@ -40,17 +40,19 @@ impl ActorOptions {
     ///
     /// A token file takes precedence over the terminal. A token that is only in the environment does not, so that it
     /// cannot override a person.
-    pub(crate) fn decider(&self, location: &Location) -> anyhow::Result<Result<Actor, String>> {
+    pub(crate) fn actor(&self, location: &LedgerLocation) -> anyhow::Result<Result<Actor, String>> {
         let token = match &self.token_file {
             Some(file) => Token::from_file(file)?,
             None if std::io::stdin().is_terminal() => return Ok(Ok(Actor::at_terminal())),
-            None if folders::named(VARIABLE).is_some() => Token::from_variable(VARIABLE)?,
+            None if user_folders::path_from_variable(VARIABLE).is_some() => {
+                Token::from_variable(VARIABLE)?
+            }
             None => bail!(
-                "a decision is a person's: run this in a terminal, or present a token with the scope decide in \
+                "only a person may decide: run this in a terminal, or give a token with the scope decide in \
                  ${VARIABLE} or with --token-file FILE"
             ),
         };
-        Actor::bearing(&token, location)
+        Actor::from_token(&token, location)
     }
 }
 
@@ -60,19 +62,22 @@ impl Actor {
         Self { surface: Surface::from("terminal").with_os_user(&user), by: user }
     }
 
-    fn bearing(token: &Token, location: &Location) -> anyhow::Result<Result<Self, String>> {
-        let tokens = tokens::known(location)?;
+    fn from_token(
+        token: &Token,
+        location: &LedgerLocation,
+    ) -> anyhow::Result<Result<Self, String>> {
+        let tokens = tokens::accepted_tokens(location)?;
         let Some(principal) = tokens.authenticate(token.text()) else {
             return Ok(Err(
-                "nobody is known by this token: it is not, or no longer, among gateway.tokens of the configuration"
+                "the token is unknown: it is not in gateway.tokens of the configuration, or was removed; add it there, or use another"
                     .to_owned(),
             ));
         };
         let (name, scopes) = (principal.name(), principal.scopes());
         if !principal.has(Scope::Decide) {
             return Ok(Err(format!(
-                "the token of {name} may not decide, it has the scopes {scopes}; gateway.tokens of the configuration \
-                 grants decide, by name"
+                "the token of {name} may not decide, because it has only the scopes {scopes}; grant the scope decide in \
+                 gateway.tokens of the configuration"
             )));
         }
         Ok(Ok(Self {

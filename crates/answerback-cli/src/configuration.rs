@@ -13,10 +13,10 @@ use anyhow::{Context, anyhow, bail};
 use clap::ValueEnum;
 use serde_json::json;
 
-use crate::folders;
 use crate::output::say;
 use crate::shell::quoted;
-use crate::trusted::{TrustState, Trusted};
+use crate::trusted_files::{TrustState, TrustedFiles};
+use crate::user_folders;
 
 /// The path in a project's folder.
 const IN_PROJECT: &str = ".agent/config.yml";
@@ -25,41 +25,41 @@ const IN_USERS: &str = "answerback/config.yml";
 /// The environment variable that names a file.
 const VARIABLE: &str = "ANSWERBACK_CONFIG";
 /// The largest configuration, in bytes.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
-/// Which configuration is meant.
+/// The option that selects a configuration.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConfigOption {
-    /// The configuration, which is trusted by being named; otherwise `$ANSWERBACK_CONFIG`, .agent/config.yml here or
-    /// in a folder above, or the user's
+    /// The configuration, which needs no trust if it is named [default: `$ANSWERBACK_CONFIG`, .agent/config.yml here or
+    /// in a parent folder, or the user's]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
 }
 
-/// Options of the commands that judge calls.
+/// Options of the commands that check calls.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConfigurationOptions {
     #[command(flatten)]
     config: ConfigOption,
 
-    /// Take an unknown field for an error even where its schema allows it
+    /// Treat an unknown field as an error even if the schema allows it
     #[arg(long)]
     strict: bool,
 
-    /// How the format keyword is checked, whatever the configuration says
+    /// The check of the format keyword; overrides the configuration
     #[arg(long, value_enum, value_name = "MODE")]
     formats: Option<FormatsName>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum FormatsName {
-    /// An error for what does not follow the format's RFC
+    /// Report values that violate the format's RFC as errors
     Assert,
-    /// An error for what no common parser of the format reads; otherwise a warning
+    /// Report values that no common parser accepts as errors, and other violations as warnings
     Lenient,
-    /// A warning for what does not follow the format's RFC
+    /// Report values that violate the format's RFC as warnings
     Warn,
-    /// Formats are not checked
+    /// Do not check formats
     Off,
 }
 
@@ -109,23 +109,24 @@ impl ConfigOption {
 
     /// Returns the file that is read, if there is one.
     pub(crate) fn file(&self) -> Option<PathBuf> {
-        self.config.clone().or_else(found)
+        self.config.clone().or_else(find_configuration)
     }
 
     /// Reads the configuration. In a named or trusted file, an unknown key is an error. In a file that was only found,
     /// it is a warning, and so is every key that requires trust.
     pub(crate) fn read(&self) -> anyhow::Result<Configuration> {
-        let (path, is_named) = match (&self.config, found()) {
+        let (path, is_configured) = match (&self.config, find_configuration()) {
             (Some(named), _) => (named.clone(), true),
             (None, Some(found)) => (found, false),
             (None, None) => return Ok(Configuration::default()),
         };
         let content = ConfigurationFile::read(path)?;
-        let standing = if is_named { Ok(TrustState::Trusted) } else { content.standing_of_found() };
-        let is_trusted = matches!(standing, Ok(TrustState::Trusted));
+        let state =
+            if is_configured { Ok(TrustState::Trusted) } else { content.unnamed_trust_state() };
+        let is_trusted = matches!(state, Ok(TrustState::Trusted));
         let config = content.config(if is_trusted { Trust::Trusted } else { Trust::Found })?;
         if !config.ignored.is_empty() {
-            say(&content.ignoring(&config.ignored, standing?));
+            say(&content.ignored_keys_warning(&config.ignored, state?));
         }
         for warning in config.warnings() {
             say(&format!("warning: {warning}"));
@@ -134,8 +135,8 @@ impl ConfigOption {
             say(&note);
         }
         // Only a file that sets more than how calls are checked needs a folder.
-        let says_more = is_trusted && !content.wants_trust()?.is_empty();
-        let folder = if says_more { Some(content.folder()?) } else { None };
+        let needs_folder = is_trusted && !content.wants_trust()?.is_empty();
+        let folder = if needs_folder { Some(content.folder()?) } else { None };
         Ok(Configuration { config, folder })
     }
 }
@@ -190,11 +191,11 @@ impl Configuration {
                 String::from_utf8(text).ok().context("store.url_file is not text")?
             }
             Some(StoreConfig::Url(url)) => url.clone(),
-            Some(_) => bail!("this kind of store is not known"),
+            Some(_) => bail!("this kind of store is unknown"),
         };
         let url = url.trim();
         if !StoreConfig::is_url(url) {
-            bail!("what store.url_env or store.url_file leads to is not a postgresql:// URL");
+            bail!("store.url_env or store.url_file does not contain a postgresql:// URL");
         }
         Ok(Some(PathBuf::from(url)))
     }
@@ -221,12 +222,12 @@ impl ConfigurationFile {
     }
 
     /// Returns the trust state of a file that was found instead of named.
-    fn standing_of_found(&self) -> anyhow::Result<TrustState> {
-        Ok(self.standing(&Trusted::read()?))
+    fn unnamed_trust_state(&self) -> anyhow::Result<TrustState> {
+        Ok(self.trust_state(&TrustedFiles::read()?))
     }
 
-    pub(crate) fn standing(&self, trusted: &Trusted) -> TrustState {
-        trusted.standing(&self.path, &self.bytes)
+    pub(crate) fn trust_state(&self, trusted: &TrustedFiles) -> TrustState {
+        trusted.trust_state(&self.path, &self.bytes)
     }
 
     fn config(&self, trust: Trust) -> anyhow::Result<Config> {
@@ -260,15 +261,15 @@ impl ConfigurationFile {
         let path = self.path.display();
         (!keys.is_empty()).then(|| {
             format!(
-                "note: {path} also has keys of other programs, which are not read: {}",
+                "note: {path} also contains keys of other programs, which are ignored: {}",
                 keys.join(", ")
             )
         })
     }
 
-    fn ignoring(&self, keys: &[&str], standing: TrustState) -> String {
+    fn ignored_keys_warning(&self, keys: &[&str], state: TrustState) -> String {
         let (path, keys) = (self.path.display(), keys.join(", "));
-        let why = match standing {
+        let why = match state {
             TrustState::Changed => "has changed since it was trusted",
             TrustState::Trusted | TrustState::Unknown => "is not trusted",
         };
@@ -286,14 +287,16 @@ pub(crate) fn for_all(config: &mut ValidationConfig, change: impl Fn(&mut ToolSe
 }
 
 /// Finds the configuration that applies without an option.
-pub(crate) fn found() -> Option<PathBuf> {
-    folders::named(VARIABLE)
-        .or_else(|| above(&env::current_dir().ok()?))
-        .or_else(|| Some(folders::configuration()?.join(IN_USERS)).filter(|path| path.is_file()))
+pub(crate) fn find_configuration() -> Option<PathBuf> {
+    user_folders::path_from_variable(VARIABLE)
+        .or_else(|| in_folder_or_parents(&env::current_dir().ok()?))
+        .or_else(|| {
+            Some(user_folders::configuration()?.join(IN_USERS)).filter(|path| path.is_file())
+        })
 }
 
 /// Finds the nearest project file in this folder or above it.
-fn above(folder: &Path) -> Option<PathBuf> {
+fn in_folder_or_parents(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().map(|folder| folder.join(IN_PROJECT)).find(|path| path.is_file())
 }
 
@@ -301,11 +304,11 @@ fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     let name = path.display();
     let mut bytes = Vec::new();
     let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
-    file.take(MOST_BYTES + 1)
+    file.take(MAX_BYTES + 1)
         .read_to_end(&mut bytes)
         .with_context(|| format!("cannot read {name}"))?;
-    if bytes.len() as u64 > MOST_BYTES {
-        bail!("{name} has more than {MOST_BYTES} bytes");
+    if bytes.len() as u64 > MAX_BYTES {
+        bail!("{name} has more than {MAX_BYTES} bytes");
     }
     Ok(bytes)
 }

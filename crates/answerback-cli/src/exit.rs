@@ -13,7 +13,7 @@ pub(crate) enum Exit {
     NotGood,
     /// 2: the input could not be checked. The usage is wrong, the input is unreadable or not JSON, a required input is
     /// missing, or the output was closed before standard input ended. clap uses the same code.
-    CouldNotJudge,
+    CouldNotCheck,
     /// 11 to 15: the lowest level at which verifying a ledger fails.
     LevelFailed(Level),
 }
@@ -23,7 +23,7 @@ impl From<Exit> for ExitCode {
         match exit {
             Exit::Good => Self::SUCCESS,
             Exit::NotGood => Self::from(1),
-            Exit::CouldNotJudge => Self::from(2),
+            Exit::CouldNotCheck => Self::from(2),
             Exit::LevelFailed(level) => Self::from(level.exit_code()),
         }
     }

@@ -8,25 +8,25 @@ use answerback_gateway::{Attestor, Gateway, GatewaySettings, Recorder};
 use answerback_store::Store;
 use anyhow::{Context, bail};
 
-use crate::command::ledger::location::Location;
 use crate::configuration::{Configuration, for_all};
+use crate::ledger_location::LedgerLocation;
 use crate::output::say;
 
-/// How a gateway judges, and where it records.
+/// The options of a gateway: its checks and its ledger.
 #[derive(Debug, clap::Args)]
 pub(crate) struct GatewayOptions {
-    /// Check and count, but record nothing
+    /// Check and count calls without recording anything
     #[arg(long, conflicts_with_all = ["store", "key", "anchor"])]
     pub(crate) no_record: bool,
 
-    /// Take an unknown field for an error even where its schema allows it
+    /// Treat an unknown field as an error even if the schema allows it
     #[arg(long)]
     strict: bool,
 
     #[command(flatten)]
-    pub(crate) location: Location,
+    pub(crate) location: LedgerLocation,
 
-    /// True once it turned out that nothing can be recorded where nobody said where to.
+    /// True if the default ledger cannot be written and the user named no other.
     #[arg(skip)]
     is_unrecorded: Cell<bool>,
 }
@@ -34,21 +34,21 @@ pub(crate) struct GatewayOptions {
 impl GatewayOptions {
     /// Creates the options for a gateway with its ledger and configuration in one folder.
     pub(crate) fn within(folder: &Path) -> Self {
-        let (location, is_unrecorded) = (Location::within(folder), Cell::default());
+        let (location, is_unrecorded) = (LedgerLocation::within(folder), Cell::default());
         Self { no_record: false, strict: false, location, is_unrecorded }
     }
 
     /// Allows running without a ledger, with a warning, if the default location cannot be used. If the user named a
     /// location, its failure stays an error.
     pub(crate) fn allow_unrecorded(&self) -> anyhow::Result<()> {
-        if self.no_record || self.location.is_named()? {
+        if self.no_record || self.location.is_configured()? {
             return Ok(());
         }
-        if let Err(error) = self.location.could_write() {
+        if let Err(error) = self.location.check_writable() {
             self.is_unrecorded.set(true);
             say(&format!(
-                "warning: nothing is recorded: {error:#}; calls are checked and counted all the same. Name a place with \
-                 --store FILE --anchor FILE, or say --no-record"
+                "warning: nothing is recorded: {error:#}; calls are still checked and counted. Name a ledger with \
+                 --store FILE --anchor FILE, or add --no-record"
             ));
         }
         Ok(())
@@ -64,28 +64,30 @@ impl GatewayOptions {
         let configuration = self.location.configuration()?;
         if self.is_unrecorded() {
             if configuration.config.governance.agent.is_some() {
-                say("warning: governance.agent is set, and nothing is attested without a record");
+                say(
+                    "warning: governance.agent has no effect, because nothing is attested without a ledger",
+                );
             }
-            return judging(configuration, self.strict);
+            return unrecorded_gateway(configuration, self.strict);
         }
-        let gateway = recorded(configuration, self.strict, || {
-            Ok(Recorder::new(self.location.start_to_stay(full_text)?)?)
+        let gateway = recorded_gateway(configuration, self.strict, || {
+            Ok(Recorder::new(self.location.start_long_running(full_text)?)?)
         })?;
         Ok(gateway.with_commands(self.location.commands()))
     }
 
     /// Creates the gateway for a reloaded configuration, with the existing ledger.
-    pub(crate) fn gateway_anew(
+    pub(crate) fn reloaded_gateway(
         &self,
         configuration: &Configuration,
         recorder: Option<Recorder>,
     ) -> anyhow::Result<Gateway> {
         match recorder {
             Some(recorder) => {
-                let gateway = recorded(configuration, self.strict, || Ok(recorder))?;
+                let gateway = recorded_gateway(configuration, self.strict, || Ok(recorder))?;
                 Ok(gateway.with_commands(self.location.commands()))
             }
-            None => judging(configuration, self.strict),
+            None => unrecorded_gateway(configuration, self.strict),
         }
     }
 
@@ -101,23 +103,23 @@ impl GatewayOptions {
 }
 
 /// Creates a gateway with a ledger. The ledger is opened last, so that a failed start leaves nothing behind.
-fn recorded(
+fn recorded_gateway(
     configuration: &Configuration,
     strict: bool,
     open: impl FnOnce() -> anyhow::Result<Recorder>,
 ) -> anyhow::Result<Gateway> {
-    let gateway = judging(configuration, strict)?;
+    let gateway = unrecorded_gateway(configuration, strict)?;
     let attestor = attestor(configuration)?;
     let recorder = open()?;
     let gateway = match attestor {
-        Some(attestor) => gateway.with_attestor(in_force(attestor, recorder.store())?),
+        Some(attestor) => gateway.with_attestor(log_governance(attestor, recorder.store())?),
         None => gateway,
     };
     Ok(gateway.with_recorder(recorder))
 }
 
 /// Creates a gateway without a ledger.
-fn judging(configuration: &Configuration, strict: bool) -> anyhow::Result<Gateway> {
+fn unrecorded_gateway(configuration: &Configuration, strict: bool) -> anyhow::Result<Gateway> {
     let config = &configuration.config;
     let mut validation = config.validation.clone();
     if strict {
@@ -164,7 +166,7 @@ pub(crate) fn speaker(
     let Some(agent) = &governance.agent else { return Ok(None) };
     let (Some(manifest), Some(lock)) = (&governance.manifest, &governance.lock) else {
         bail!(
-            "governance.agent speaks under a manifest and a lock; name governance.manifest and governance.lock"
+            "governance.agent requires a manifest and a lock; set governance.manifest and governance.lock"
         );
     };
     let (manifest, lock) = (configuration.path(manifest), configuration.path(lock));
@@ -177,17 +179,17 @@ pub(crate) fn attestor(configuration: &Configuration) -> anyhow::Result<Option<A
         return Ok(None);
     };
     let attestor = Attestor::open(manifest, lock, agent);
-    attestor.map(Some).with_context(|| format!("governance.agent {agent} cannot speak"))
+    attestor.map(Some).with_context(|| format!("governance.agent {agent} cannot attest results"))
 }
 
 /// Logs the manifest and lock before anything is attested under them.
-fn in_force(attestor: Attestor, store: &Store) -> anyhow::Result<Attestor> {
+fn log_governance(attestor: Attestor, store: &Store) -> anyhow::Result<Attestor> {
     attestor.log(store).context("manifest and lock could not be recorded")?;
     Ok(attestor)
 }
 
 /// Returns the path of the pinned tool definitions: next to the store, named after the server's name and key.
-fn pins(location: &Location, name: &str, key: &str) -> anyhow::Result<PathBuf> {
+fn pins(location: &LedgerLocation, name: &str, key: &str) -> anyhow::Result<PathBuf> {
     let digest = answerback::Digest::of_bytes(key.as_bytes()).to_string();
     let readable: String = name
         .chars()

@@ -13,18 +13,18 @@ use serde_json::{Value, json};
 
 use crate::input::InputSource;
 
-/// The documents to judge against.
+/// The options for the documents to check against.
 #[derive(Debug, clap::Args)]
 pub(crate) struct GovernanceOptions {
-    /// Judge responses, handoffs and locks against this manifest
+    /// Check responses, handoffs and locks against this manifest
     #[arg(long, value_name = "FILE", help_heading = "Governance")]
     manifest: Option<PathBuf>,
 
-    /// Judge responses, handoffs and manifests against this lock
+    /// Check responses, handoffs and manifests against this lock
     #[arg(long, value_name = "FILE", help_heading = "Governance")]
     lock: Option<PathBuf>,
 
-    /// Judge responses together with the handoff that they answer
+    /// Check responses together with the handoff that they answer
     #[arg(long, value_name = "FILE", help_heading = "Governance", requires_all = ["manifest", "lock"])]
     handoff: Option<PathBuf>,
 }
@@ -66,7 +66,7 @@ impl GovernanceInputs {
     }
 
     /// Checks a document by itself and against the given documents. Findings of the parser come first.
-    pub(crate) fn judge(
+    pub(crate) fn check(
         &self,
         contract: Contract,
         document: &Document,

@@ -11,25 +11,25 @@ use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::output::sanitise;
+use crate::show::{Charset, sanitise};
 
 /// The format of this process. It is set once, before logging starts.
 static FORMAT: OnceLock<LogFormat> = OnceLock::new();
 
-/// How log lines are written.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, clap::ValueEnum)]
 pub(crate) enum LogFormat {
     /// A line of text
     #[default]
     Text,
-    /// A JSON object a line, with timestamp, level, target, message and fields
+    /// A JSON object per line, with timestamp, level, target, message and fields
     Json,
 }
 
 /// The option of the commands that log.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct LogOptions {
-    /// How what is logged on standard error is written
+    /// The format of log lines on standard error
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log_format: LogFormat,
 }
@@ -53,7 +53,7 @@ pub(crate) fn as_json(text: &str) -> String {
         .iter()
         .find_map(|(word, level)| Some((*level, text.strip_prefix(word)?)))
         .unwrap_or(("INFO", text));
-    line(level, "answerback", &sanitise(message), Map::new())
+    line(level, "answerback", &sanitise(message, Charset::Unicode), Map::new())
 }
 
 fn line(level: &str, target: &str, message: &str, fields: Map<String, Value>) -> String {
@@ -92,22 +92,22 @@ where
         mut writer: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
-        let mut fields = Fields::default();
+        let mut fields = LogFields::default();
         event.record(&mut fields);
         let metadata = event.metadata();
-        let Fields { message, others } = fields;
+        let LogFields { message, others } = fields;
         writeln!(writer, "{}", line(metadata.level().as_str(), metadata.target(), &message, others))
     }
 }
 
 /// The fields of an event, with the message separate.
 #[derive(Debug, Default)]
-struct Fields {
+struct LogFields {
     message: String,
     others: Map<String, Value>,
 }
 
-impl Fields {
+impl LogFields {
     fn add(&mut self, field: &Field, value: Value) {
         match (field.name(), value) {
             ("message", Value::String(text)) => self.message = text,
@@ -118,14 +118,14 @@ impl Fields {
     }
 }
 
-impl Visit for Fields {
+impl Visit for LogFields {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         let text = format!("{value:?}");
-        self.add(field, Value::from(&*sanitise(&text)));
+        self.add(field, Value::from(&*sanitise(&text, Charset::Unicode)));
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.add(field, Value::from(&*sanitise(value)));
+        self.add(field, Value::from(&*sanitise(value, Charset::Unicode)));
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {

@@ -1,17 +1,17 @@
 //! The `answerback` program, which connects the library to files, terminals and pipes. Each command has its own file.
 
 mod actor;
-mod address;
-mod arguments;
+mod agent_tools;
+mod atomic_replace;
 mod command;
 mod configuration;
-mod console;
+mod console_host;
 mod demo;
 mod exit;
-mod folders;
 mod gateway;
 mod governance_inputs;
 mod input;
+mod ledger_location;
 mod log_format;
 mod options;
 mod output;
@@ -21,17 +21,21 @@ mod progress;
 mod prompts;
 mod report;
 mod runtime;
+mod server_address;
 mod server_identity;
 mod shell;
 mod show;
 mod terminal;
 mod tokens;
-mod trusted;
+mod tools;
+mod trusted_files;
+mod user_folders;
+mod verify_source;
 mod webhook;
+mod witnesses;
 
 use std::process::ExitCode;
 
-pub(crate) use answerback_tools::replace;
 use clap::Parser;
 
 /// The system's allocator took a fifth of the cost of a forwarded call
@@ -40,16 +44,16 @@ use clap::Parser;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // The warden is internal, so it is in no help text and no completion.
-    if command::warden::is_asked_for() {
-        return command::warden::run().into();
+    // The reaper is internal, so it is in no help text and no completion.
+    if command::reaper::is_requested() {
+        return command::reaper::run().into();
     }
-    let arguments = arguments::Arguments::parse();
-    match command::run(arguments.command) {
+    let arguments = command::ProgramArguments::parse();
+    match arguments.command.run() {
         Ok(exit) => exit.into(),
         Err(error) => {
             output::say(&format!("error: {error:#}"));
-            exit::Exit::CouldNotJudge.into()
+            exit::Exit::CouldNotCheck.into()
         }
     }
 }

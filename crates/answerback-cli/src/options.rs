@@ -5,12 +5,12 @@ use answerback::json::Limits;
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-/// How strictly to judge, as a word.
+/// The strictness of a check, as a command-line value.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum ProfileName {
-    /// To the letter
+    /// Apply the contract to the letter
     Strict,
-    /// As upstream practice has it: what is tolerable is a warning
+    /// Report tolerable deviations as warnings
     Lenient,
 }
 
@@ -23,7 +23,7 @@ impl From<ProfileName> for Profile {
     }
 }
 
-/// How to print.
+/// The output format.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum OutputFormat {
     /// For people
@@ -35,7 +35,7 @@ pub(crate) enum OutputFormat {
 /// Returns the message about a document of no known contract.
 pub(crate) fn unrecognised() -> String {
     let names = Contract::ALL.map(Contract::as_str).join(", ");
-    format!("not recognised as one of the contracts; name it with --as {names}")
+    format!("not recognized as one of the contracts; name its contract with --as {names}")
 }
 
 /// Parses a number that starts at 0.

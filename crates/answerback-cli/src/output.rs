@@ -25,71 +25,72 @@ pub(crate) fn say(text: &str) {
 }
 
 /// The reason why the rest of an endless input was not checked.
-pub(crate) const NOBODY_READS: &str = "nobody reads the output any more; the rest was not judged";
+pub(crate) const OUTPUT_CLOSED: &str =
+    "the output was closed, so the rest was not checked; read the whole output";
 
 /// An output whose consumer may stop reading, as `head` does. Later writes are discarded, so that the work continues to
 /// its exit code. All our output goes through this type. So any other broken pipe is not ours, for example a
 /// database's.
-pub(crate) struct Leavable<W> {
+pub(crate) struct ClosableOutput<W> {
     output: W,
-    is_left: bool,
+    is_closed: bool,
     /// True if the work continues after the consumer has stopped reading.
-    goes_on: bool,
+    continues_when_closed: bool,
 }
 
-impl<W> Leavable<W> {
+impl<W> ClosableOutput<W> {
     pub(crate) const fn new(output: W) -> Self {
-        Self { output, is_left: false, goes_on: true }
+        Self { output, is_closed: false, continues_when_closed: true }
     }
 
     /// Creates an output for work whose exit code does not depend on the rest. Writing fails once the consumer has
     /// stopped reading.
     pub(crate) const fn ending(output: W) -> Self {
-        Self { output, is_left: false, goes_on: false }
+        Self { output, is_closed: false, continues_when_closed: false }
     }
 
     /// True if the consumer has stopped reading.
-    pub(crate) const fn is_left(&self) -> bool {
-        self.is_left
+    pub(crate) const fn is_closed(&self) -> bool {
+        self.is_closed
     }
 
-    fn unless_left<T>(&mut self, done: io::Result<T>, otherwise: T) -> io::Result<T> {
+    fn unless_closed<T>(&mut self, done: io::Result<T>, otherwise: T) -> io::Result<T> {
         match done {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                self.is_left = true;
-                if self.goes_on { Ok(otherwise) } else { Err(error) }
+                self.is_closed = true;
+                if self.continues_when_closed { Ok(otherwise) } else { Err(error) }
             }
             done => done,
         }
     }
 }
 
-impl<W: io::Write> io::Write for Leavable<W> {
+impl<W: io::Write> io::Write for ClosableOutput<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.is_left && self.goes_on {
+        if self.is_closed && self.continues_when_closed {
             return Ok(bytes.len());
         }
         let written = self.output.write(bytes);
-        self.unless_left(written, bytes.len())
+        self.unless_closed(written, bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if self.is_left && self.goes_on {
+        if self.is_closed && self.continues_when_closed {
             return Ok(());
         }
         let flushed = self.output.flush();
-        self.unless_left(flushed, ())
+        self.unless_closed(flushed, ())
     }
 }
 
 /// Escapes every character in a JSON text that could control a terminal, or that some readers take for a line end. The
 /// document stays the same.
 pub(crate) fn quiet_json(json: &str) -> Cow<'_, str> {
-    let Some(first) = first_acting(json) else { return Cow::Borrowed(json) };
+    let Some(first) = first_control(json) else { return Cow::Borrowed(json) };
     let mut quiet = String::with_capacity(json.len() + 16);
     quiet.push_str(&json[..first]);
     for character in json[first..].chars() {
-        if acts(character) {
+        if is_control(character) {
             for unit in character.encode_utf16(&mut [0; 2]) {
                 // Writing to a string cannot fail.
                 let _ = write!(quiet, "\\u{unit:04x}");
@@ -109,12 +110,12 @@ pub(crate) fn push_line(lines: &mut String, value: &impl Serialize) -> serde_jso
     Ok(())
 }
 
-fn acts(character: char) -> bool {
+fn is_control(character: char) -> bool {
     character != '\n' && answerback::finding::acts(character)
 }
 
 /// Returns the position of the first character to escape. Nearly all JSON is plain ASCII, which is skipped in chunks.
-fn first_acting(json: &str) -> Option<usize> {
+fn first_control(json: &str) -> Option<usize> {
     const PIECE: usize = 32;
     let is_plain = |byte: &u8| (b' '..=b'~').contains(byte);
     let bytes = json.as_bytes();
@@ -126,7 +127,7 @@ fn first_acting(json: &str) -> Option<usize> {
             at += 1;
         } else {
             let character = json[at..].chars().next()?;
-            if acts(character) {
+            if is_control(character) {
                 return Some(at);
             }
             at += character.len_utf8();
@@ -155,16 +156,16 @@ mod tests {
 
     #[test]
     fn a_reader_that_leaves_is_noticed_once_and_ends_nothing() {
-        let mut output = Leavable::new(Head(0));
-        for is_left in [false, true, true] {
+        let mut output = ClosableOutput::new(Head(0));
+        for is_closed in [false, true, true] {
             io::Write::write_all(&mut output, b"line").unwrap();
-            assert_eq!(output.is_left(), is_left);
+            assert_eq!(output.is_closed(), is_closed);
         }
         assert_eq!(output.output.0, 2);
-        let mut output = Leavable::ending(Head(0));
+        let mut output = ClosableOutput::ending(Head(0));
         io::Write::write_all(&mut output, b"line").unwrap();
         io::Write::write_all(&mut output, b"line").unwrap_err();
-        assert!(output.is_left());
+        assert!(output.is_closed());
     }
 
     #[test]
@@ -184,10 +185,10 @@ mod tests {
     fn the_first_that_acts_is_found_wherever_it_stands() {
         for before in 0..80 {
             let quiet = format!("\"{}é•\n\"", "x".repeat(before));
-            assert_eq!(first_acting(&quiet), None, "{before}");
+            assert_eq!(first_control(&quiet), None, "{before}");
             for acting in ['\u{7f}', '\u{85}', '\u{2028}', '\u{2029}', '\u{202e}'] {
                 let text = format!("\"{}é{acting}{acting}\"", "x".repeat(before));
-                assert_eq!(first_acting(&text), Some(before + 3), "{before} {acting:?}");
+                assert_eq!(first_control(&text), Some(before + 3), "{before} {acting:?}");
             }
         }
     }

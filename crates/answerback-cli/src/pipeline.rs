@@ -57,7 +57,7 @@ pub(crate) fn run<W: PipelineWork>(
     }
     let (to_work, pieces) = sync_channel::<Piece>(flight);
     let (to_write, written) = sync_channel::<(usize, thread::Result<W::Done>)>(flight);
-    let (pieces, order) = (Mutex::new(pieces), Order::default());
+    let (pieces, order) = (Mutex::new(pieces), PieceOrder::default());
     let (pieces, order) = (&pieces, &order);
     thread::scope(move |scope| {
         let log = BufReader::with_capacity(PIECE_BYTES, log);
@@ -96,7 +96,7 @@ pub(crate) fn run<W: PipelineWork>(
 fn work_on<W: PipelineWork>(
     piece: &Piece,
     work: &W,
-    order: &Order,
+    order: &PieceOrder,
 ) -> Option<thread::Result<W::Done>> {
     let done = catch_unwind(AssertUnwindSafe(|| {
         let mut judged = work.judge(piece);
@@ -108,7 +108,7 @@ fn work_on<W: PipelineWork>(
 
 /// Lets pieces pass one at a time, in the order of the log.
 #[derive(Default)]
-struct Order {
+struct PieceOrder {
     next: Mutex<NextPiece>,
     moved: Condvar,
 }
@@ -119,7 +119,7 @@ struct NextPiece {
     ended: bool,
 }
 
-impl Order {
+impl PieceOrder {
     /// Waits for the piece's turn and counts it. Returns false if the work has ended.
     fn in_turn(&self, index: usize, count: impl FnOnce()) -> bool {
         let is_early = |next: &mut NextPiece| next.index != index && !next.ended;

@@ -3,12 +3,12 @@
 use std::fmt::Display;
 
 /// Formats a count with its noun: `1 entry`, `2 entries`, `0 rows`.
-pub(crate) fn counted(count: impl Quantity, word: &str) -> String {
+pub(crate) fn count_noun(count: impl Quantity, word: &str) -> String {
     format!("{count} {}", noun(count, word))
 }
 
 /// Formats a count for people, with separators: `1 row`, `2,500 rows`.
-pub(crate) fn counted_in_groups(count: usize, word: &str) -> String {
+pub(crate) fn count_noun_grouped(count: usize, word: &str) -> String {
     format!("{} {}", grouped(count as u64), noun(count, word))
 }
 
@@ -73,10 +73,10 @@ mod tests {
             (2, "day", "2 days"),
             (2, "row", "2 rows"),
         ] {
-            assert_eq!(counted(count, word), expected);
+            assert_eq!(count_noun(count, word), expected);
         }
-        assert_eq!(counted(1_u64, "more row"), "1 more row");
-        assert_eq!(counted(2500_u64, "row"), "2500 rows");
+        assert_eq!(count_noun(1_u64, "more row"), "1 more row");
+        assert_eq!(count_noun(2500_u64, "row"), "2500 rows");
     }
 
     #[test]
@@ -84,7 +84,7 @@ mod tests {
         for (count, expected) in
             [(1, "1 row"), (999, "999 rows"), (2500, "2,500 rows"), (1_000_000, "1,000,000 rows")]
         {
-            assert_eq!(counted_in_groups(count, "row"), expected);
+            assert_eq!(count_noun_grouped(count, "row"), expected);
         }
     }
 }

@@ -5,10 +5,10 @@ use std::fmt::Write;
 use answerback::judge::{Share, Summary};
 
 use crate::output::sanitise;
-use crate::plural::counted;
+use crate::plural::count_noun;
 
 /// The longest list in the report. JSON output has all rows.
-const MOST: usize = 20;
+const MAX_COUNT: usize = 20;
 
 /// Formats the report.
 pub(crate) fn summary(summary: &Summary) -> String {
@@ -17,7 +17,7 @@ pub(crate) fn summary(summary: &Summary) -> String {
     let _ = writeln!(
         text,
         "{}, {} failed ({})",
-        counted(summary.calls, "call"),
+        count_noun(summary.calls, "call"),
         summary.failed,
         percent(summary.failure_rate)
     );
@@ -106,7 +106,7 @@ fn table<const COLUMNS: usize>(
 ) {
     let count = rows.len();
     let rows: Vec<[String; COLUMNS]> =
-        rows.take(MOST).map(|row| row.map(|cell| sanitise(&cell).into_owned())).collect();
+        rows.take(MAX_COUNT).map(|row| row.map(|cell| sanitise(&cell).into_owned())).collect();
     if rows.is_empty() {
         return;
     }
@@ -125,8 +125,8 @@ fn table<const COLUMNS: usize>(
         }
         let _ = writeln!(text, "{}", line.trim_end());
     }
-    if count > MOST {
-        let _ = writeln!(text, "  and {} more; --format json has all", count - MOST);
+    if count > MAX_COUNT {
+        let _ = writeln!(text, "  and {} more; --format json has all", count - MAX_COUNT);
     }
 }
 

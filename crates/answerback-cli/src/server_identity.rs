@@ -17,7 +17,7 @@ pub(crate) struct ServerIdentity {
 }
 
 /// The longest derived name, in characters.
-const LONGEST: usize = 64;
+const MAX_LENGTH: usize = 64;
 
 /// Describes the command line of a program that starts servers.
 struct Runner {
@@ -176,19 +176,19 @@ impl ServerIdentity {
             let host = url.split('/').next().unwrap_or_default();
             name = format!("{name}-{host}");
         }
-        Self { name: name.chars().take(LONGEST).collect(), key }
+        Self { name: name.chars().take(MAX_LENGTH).collect(), key }
     }
 }
 
 /// The part of a runner's command that identifies the server.
-struct Target {
+struct ServerWord {
     word: String,
     /// The values of options that tell the runner where to find it.
     before: Vec<String>,
 }
 
 impl Runner {
-    fn target(&self, words: &[String]) -> Option<Target> {
+    fn target(&self, words: &[String]) -> Option<ServerWord> {
         let mut before = Vec::new();
         let mut rest = words.iter();
         let mut has_command = false;
@@ -206,7 +206,7 @@ impl Runner {
                     // Arguments after a module or a program text belong to the server.
                     if matches!(name, "-m" | "-c" | "-e" | "-jar" | "--module" | "--eval") {
                         let word = before.pop()?;
-                        return Some(Target { word, before });
+                        return Some(ServerWord { word, before });
                     }
                 } else if value.is_none() && self.takes_value(word, option) {
                     rest.next();
@@ -217,10 +217,10 @@ impl Runner {
                 has_command = self.starts != Starts::Script;
                 continue;
             }
-            return Some(Target { word: word.clone(), before });
+            return Some(ServerWord { word: word.clone(), before });
         }
         let word = before.pop()?;
-        Some(Target { word, before })
+        Some(ServerWord { word, before })
     }
 
     fn takes_value(&self, word: &str, option: &str) -> bool {
@@ -233,7 +233,7 @@ impl Runner {
         self.valued.contains(&word)
     }
 
-    fn identity(&self, target: &Target, folder: &Path) -> (String, String) {
+    fn identity(&self, target: &ServerWord, folder: &Path) -> (String, String) {
         let word = target.word.as_str();
         let (name, key) = match self.starts {
             Starts::Package => {

@@ -4,9 +4,9 @@ use answerback_gateway::{Secret, ServiceSettings, TokenSettings};
 use answerback_http::{Scope, Scopes, Token, Tokens};
 use anyhow::Context;
 
-use crate::command::ledger::location::Location;
 use crate::configuration::Configuration;
-use crate::folders;
+use crate::ledger_location::LedgerLocation;
+use crate::user_folders;
 
 /// The principal of the server's own token.
 pub(crate) const OWN: &str = "local";
@@ -20,25 +20,25 @@ pub(crate) const LAUNCHER: &str = "launcher";
 pub(crate) const LAUNCHER_FILE: &str = "console.token";
 
 /// Adds the tokens of the configuration. A token file that does not exist is created, readable only by this user.
-pub(crate) fn with_named(
+pub(crate) fn with_configured_tokens(
     mut tokens: Tokens,
     configuration: &Configuration,
     settings: &ServiceSettings,
 ) -> anyhow::Result<Tokens> {
-    for named in &settings.tokens {
-        let context = || format!("gateway.tokens.{}", named.name);
-        let scopes = scopes(named)?;
-        tokens = match &named.secret {
+    for token_settings in &settings.tokens {
+        let context = || format!("gateway.tokens.{}", token_settings.name);
+        let scopes = scopes(token_settings)?;
+        tokens = match &token_settings.secret {
             Secret::File(path) => {
                 let path = configuration.path(path);
-                folders::make_for(&path)?;
-                let (_, token) =
-                    Tokens::from_file_or_new(&path, &named.name, scopes).with_context(context)?;
-                tokens.with(&named.name, &token, scopes).with_context(context)?
+                user_folders::create_parent(&path)?;
+                let (_, token) = Tokens::from_file_or_new(&path, &token_settings.name, scopes)
+                    .with_context(context)?;
+                tokens.with(&token_settings.name, &token, scopes).with_context(context)?
             }
-            Secret::Variable(variable) => {
-                tokens.with_variable(&named.name, variable, scopes).with_context(context)?
-            }
+            Secret::Variable(variable) => tokens
+                .with_variable(&token_settings.name, variable, scopes)
+                .with_context(context)?,
             _ => anyhow::bail!("{}: a token is in a variable or in a file", context()),
         };
     }
@@ -46,7 +46,7 @@ pub(crate) fn with_named(
 }
 
 /// Returns the settings with only the existing tokens, for commands that must not create any.
-pub(crate) fn that_are_there(
+pub(crate) fn with_existing_tokens_only(
     configuration: &Configuration,
     settings: &ServiceSettings,
     has_variable: impl Fn(&str) -> bool,
@@ -61,7 +61,7 @@ pub(crate) fn that_are_there(
 }
 
 /// Returns all principals that a server of this store accepts, without contacting a running server.
-pub(crate) fn known(location: &Location) -> anyhow::Result<Tokens> {
+pub(crate) fn accepted_tokens(location: &LedgerLocation) -> anyhow::Result<Tokens> {
     let configuration = location.configuration()?;
     let (settings, _) = configuration.service()?;
     let folder = location.folder()?;
@@ -76,15 +76,20 @@ pub(crate) fn known(location: &Location) -> anyhow::Result<Tokens> {
     }
     // A variable may be set only in the server's environment.
     let is_set = |variable: &str| std::env::var_os(variable).is_some();
-    with_named(tokens, configuration, &that_are_there(configuration, &settings, is_set))
+    with_configured_tokens(
+        tokens,
+        configuration,
+        &with_existing_tokens_only(configuration, &settings, is_set),
+    )
 }
 
 /// Checks that the scopes of every token are valid, even if the token does not exist yet.
 pub(crate) fn check_scopes(settings: &ServiceSettings) -> anyhow::Result<()> {
-    settings.tokens.iter().try_for_each(|named| scopes(named).map(drop))
+    settings.tokens.iter().try_for_each(|token_settings| scopes(token_settings).map(drop))
 }
 
-fn scopes(named: &TokenSettings) -> anyhow::Result<Scopes> {
-    let read: Result<Scopes, _> = named.scopes.iter().map(|word| word.parse::<Scope>()).collect();
-    read.with_context(|| format!("gateway.tokens.{}.scopes", named.name))
+fn scopes(token_settings: &TokenSettings) -> anyhow::Result<Scopes> {
+    let read: Result<Scopes, _> =
+        token_settings.scopes.iter().map(|word| word.parse::<Scope>()).collect();
+    read.with_context(|| format!("gateway.tokens.{}.scopes", token_settings.name))
 }

@@ -15,12 +15,12 @@ use crate::configuration::{ConfigurationOptions, for_all};
 use crate::exit::Exit;
 use crate::input::InputSource;
 use crate::options::LimitOptions;
-use crate::output::{Leavable, push_line, quiet_json, sanitise, say};
+use crate::output::{ClosableOutput, push_line, quiet_json, sanitise, say};
 use answerback_record::system::{now, random};
 
-/// Judge one tool call, and print what the model would be told
+/// Check one tool call, and print the message to the model
 ///
-/// A valid call has nothing to be told: nothing is printed but its warnings, and the exit code is 0.
+/// A valid call prints only warnings, and the exit code is 0.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback call --tool read_file --schema read_file.json '{\"path\": 7}'
@@ -29,13 +29,13 @@ use answerback_record::system::{now, random};
   answerback call --tool read_file --schema read_file.json --attempt 3 '{}'
 
 At the last attempt the call is escalated: the text sums up the attempts and asks a person to intervene.
-Exit codes: 0 the call is valid, 1 it is not, 2 it could not be judged.")]
+Exit codes: 0 the call is valid, 1 it is not valid, 2 it could not be checked.")]
 pub(crate) struct Arguments {
     /// The tool's name
     #[arg(long, value_name = "NAME")]
     tool: String,
 
-    /// The schema of its arguments, or a list of tools to find it in; '-' is standard input
+    /// The schema of the arguments, or a list of tools that contains the tool; '-' is standard input
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
 
@@ -43,18 +43,18 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ID", default_value = "call_1")]
     call_id: String,
 
-    /// Which attempt this is; nothing is known of those before it
+    /// The number of the attempt; earlier attempts are unknown to this command
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
     attempt: u8,
 
-    /// The layout of the message, whatever the configuration says
+    /// The layout of the message; overrides the configuration
     #[arg(long, value_enum)]
     style: Option<StyleName>,
 
     #[command(flatten)]
     configuration: ConfigurationOptions,
 
-    /// What to print
+    /// The output format
     #[arg(long, value_enum, default_value_t = CallFormat::Message)]
     format: CallFormat,
 
@@ -134,23 +134,24 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let judged = judge(&catalogue, line, &config, limits);
     let most = judged.settings().retry.max_attempts();
     if arguments.attempt > most {
-        bail!("--attempt {} is over the {most} attempts that are allowed", arguments.attempt);
+        bail!(
+            "--attempt {} exceeds the maximum of {most} attempts; use a smaller number",
+            arguments.attempt
+        );
     }
     if let Some(fault) = &judged.unchecked {
         say(&format!("warning: the call is not checked: {fault}"));
     }
     for problem in judged.schema().map(Schema::problems).unwrap_or_default() {
-        say(&format!(
-            "warning: a part of the tool's schema is not checked as it is written: {problem}"
-        ));
+        say(&format!("warning: a part of the tool's schema is not checked as written: {problem}"));
     }
     let exit = match (&judged.unchecked, judged.is_valid()) {
-        (Some(_), _) => Exit::CouldNotJudge,
+        (Some(_), _) => Exit::CouldNotCheck,
         (None, true) => Exit::Good,
         (None, false) => Exit::NotGood,
     };
-    let told = told(judged, arguments, &text)?;
-    Leavable::new(io::stdout()).write_all(told.as_bytes())?;
+    let output = output(judged, arguments, &text)?;
+    ClosableOutput::new(io::stdout()).write_all(output.as_bytes())?;
     Ok(exit)
 }
 
@@ -185,18 +186,18 @@ fn text(arguments: &Arguments, limits: Limits) -> anyhow::Result<String> {
 }
 
 /// Returns the output, with its line end.
-fn told(judged: Judged<'_>, arguments: &Arguments, text: &str) -> anyhow::Result<String> {
+fn output(judged: Judged<'_>, arguments: &Arguments, text: &str) -> anyhow::Result<String> {
     let outcome = judged.as_attempt(arguments.attempt, now(), random()?);
-    let mut told = String::new();
+    let mut output = String::new();
     match arguments.format {
         CallFormat::Message => {
             let notes = judged.notes();
             let result = judged.answer(outcome).result;
             if let Some(message) = result.map(|result| result.content).or(notes) {
-                told.push_str(&lines(&message));
+                output.push_str(&lines(&message));
             }
         }
-        CallFormat::Json => push_line(&mut told, &judged.answer(outcome))?,
+        CallFormat::Json => push_line(&mut output, &judged.answer(outcome))?,
         CallFormat::Atdf => {
             let empty = Value::Null;
             let source = EnrichSource::Call {
@@ -204,7 +205,7 @@ fn told(judged: Judged<'_>, arguments: &Arguments, text: &str) -> anyhow::Result
                 arguments: judged.arguments.value().unwrap_or(&empty),
             };
             if let Some(error) = enrich(&judged.findings, &source, now()) {
-                told.push_str(&pretty(&error.to_document())?);
+                output.push_str(&pretty(&error.to_document())?);
             }
         }
         format => {
@@ -212,11 +213,11 @@ fn told(judged: Judged<'_>, arguments: &Arguments, text: &str) -> anyhow::Result
             let call = ToolCall::new(&judged.tool_call_id, &judged.tool, sent);
             let result = judged.answer(outcome).result;
             if let Some((provider, result)) = format.provider().zip(result) {
-                told.push_str(&pretty(&provider.result(&call, &result))?);
+                output.push_str(&pretty(&provider.result(&call, &result))?);
             }
         }
     }
-    Ok(told)
+    Ok(output)
 }
 
 /// Returns the lines of a message, sanitized for a terminal.

@@ -18,14 +18,14 @@ use crate::governance_inputs::{
 };
 use crate::input::InputSource;
 use crate::options::{LimitOptions, OutputFormat, ProfileName};
-use crate::output::{Leavable, NOBODY_READS, quiet_json, sanitise, say};
-use crate::plural::counted;
+use crate::output::{ClosableOutput, OUTPUT_CLOSED, quiet_json, sanitise, say};
+use crate::plural::count_noun;
 use crate::progress::ProgressLine;
 
-/// Judge documents against their contract
+/// Check documents against their contract
 ///
-/// The contract is recognised by the document's shape, and the answer says by what; --as names it instead.
-/// Every finding is reported, each with a code that `answerback explain` explains.
+/// The contract is recognized by the document's shape, and the output says how; --as sets it instead.
+/// Every finding has a code that `answerback explain` explains.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback check reply.json
@@ -37,30 +37,30 @@ use crate::progress::ProgressLine;
   answerback check tools.json
 
 Each tool of a tools/list of the Model Context Protocol is converted to a descriptor, which is checked.
-With --manifest and --lock a governed response is verified: identity, version and prompt hash must be the locked
-ones, every agent it names must exist, and with --handoff it must answer that handoff. What cannot be computed is not
-accepted. Handoffs are judged against both, a manifest against its lock and a lock against its manifest.
+With --manifest and --lock a governed response is verified: identity, version and prompt hash must match the lock,
+every agent in it must exist, and with --handoff it must answer that handoff. A claim that cannot be computed is not
+accepted. Handoffs are checked against both, a manifest against its lock and a lock against its manifest.
 
-JSON output is one line a document:
+JSON output has one line per document:
   {\"file\", \"line\"?, \"tool\"?, \"contract\", \"recognised_by\"?, \"valid\", \"findings\": [{\"error_code\", \"field_path\",
    \"message\", \"severity\", \"expected_value\"?, \"actual_value\"?}], \"verification\"?, \"error\"?}
-'line' comes with --ndjson, 'error' says why a document could not be judged. 'verification' comes with a response
-that was verified: {\"accepted\", \"halt\", \"agent\", \"scope\", \"claims\": [{\"flag\", \"claimed\", \"observed\"}]}, or
+'line' is present with --ndjson. 'error' is the reason why a document could not be checked. 'verification' is present
+for a verified response: {\"accepted\", \"halt\", \"agent\", \"scope\", \"claims\": [{\"flag\", \"claimed\", \"observed\"}]}, or
 {\"accepted\", \"halt\", \"severity\", \"refusal\"}; 'observed' is null where a claim cannot be computed.")]
 pub(crate) struct Arguments {
     /// The documents; '-' is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Judge by this contract instead of recognising it
+    /// The contract to check against, instead of recognizing it
     #[arg(long = "as", value_name = "CONTRACT", value_parser = crate::options::contract())]
     contract: Option<Contract>,
 
-    /// How strictly to judge
+    /// The strictness of the check
     #[arg(long, value_enum, default_value_t = ProfileName::Strict)]
     profile: ProfileName,
 
-    /// Each line of a file is a document of its own
+    /// Treat each line of a file as a document
     #[arg(long)]
     ndjson: bool,
 
@@ -68,12 +68,12 @@ pub(crate) struct Arguments {
     #[arg(long)]
     all: bool,
 
-    /// How to print what was found
+    /// The output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 
     #[command(flatten)]
-    together: GovernanceOptions,
+    governance: GovernanceOptions,
 
     #[command(flatten)]
     limits: LimitOptions,
@@ -81,27 +81,27 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let stdout = anstream::AutoStream::auto(io::stdout());
-    let mut judge = DocumentChecker {
+    let mut checker = DocumentChecker {
         contract: arguments.contract,
         profile: arguments.profile.into(),
         format: arguments.format,
         most: if arguments.all { usize::MAX } else { 50 },
         limits: arguments.limits.limits(),
-        together: GovernanceInputs::read(&arguments.together, arguments.limits.limits())?,
-        out: BufWriter::with_capacity(1 << 16, Leavable::new(stdout)),
+        governance: GovernanceInputs::read(&arguments.governance, arguments.limits.limits())?,
+        out: BufWriter::with_capacity(1 << 16, ClosableOutput::new(stdout)),
         exit: Exit::Good,
     };
     for file in &arguments.files {
         let input = InputSource::new(file);
-        let judged = if arguments.ndjson { judge.lines(&input) } else { judge.file(&input) };
-        if let Err(error) = judged {
+        let checked = if arguments.ndjson { checker.lines(&input) } else { checker.file(&input) };
+        if let Err(error) = checked {
             // The error already names the input.
             let error = format!("{error:#}");
-            judge.not_judged(&input.name(), None, &error, &error)?;
+            checker.report_unchecked(&input.name(), None, &error, &error)?;
         }
     }
-    judge.out.flush()?;
-    Ok(judge.exit)
+    checker.out.flush()?;
+    Ok(checker.exit)
 }
 
 /// One line of JSON output: the result for one document.
@@ -133,15 +133,15 @@ struct DocumentChecker<W: Write> {
     /// The largest number of findings per document in text output.
     most: usize,
     limits: Limits,
-    together: GovernanceInputs,
-    out: BufWriter<Leavable<W>>,
+    governance: GovernanceInputs,
+    out: BufWriter<ClosableOutput<W>>,
     exit: Exit,
 }
 
 impl<W: Write> DocumentChecker<W> {
     fn file(&mut self, input: &InputSource) -> anyhow::Result<()> {
         let bytes = input.bytes(self.limits)?;
-        self.judge(&input.name(), None, &bytes)
+        self.check(&input.name(), None, &bytes)
     }
 
     /// Checks the input line by line and holds only one line in memory.
@@ -162,21 +162,21 @@ impl<W: Write> DocumentChecker<W> {
             is_empty &= buffer.trim_ascii().is_empty();
             if read as u64 > most && !buffer.ends_with(b"\n") {
                 let error = format!("more than {most} bytes in one line, the limit --max-bytes");
-                self.could_not(&name, Some(number), &error)?;
+                self.report_unreadable(&name, Some(number), &error)?;
                 skip_line(&mut reader)?;
                 continue;
             }
             if !buffer.trim_ascii().is_empty() {
-                self.judge(&name, Some(number), buffer.trim_ascii_end())?;
+                self.check(&name, Some(number), buffer.trim_ascii_end())?;
             }
-            if self.out.get_ref().is_left() && !has_end {
+            if self.out.get_ref().is_closed() && !has_end {
                 self.stop();
                 break;
             }
         }
         progress.finish();
         if is_empty {
-            self.could_not(&name, None, "it holds no documents")?;
+            self.report_unreadable(&name, None, "it contains no documents")?;
         }
         Ok(())
     }
@@ -184,15 +184,15 @@ impl<W: Write> DocumentChecker<W> {
     /// Stops before the end of the input. The exit code must not claim that unread documents are valid.
     fn stop(&mut self) {
         if self.exit == Exit::Good {
-            self.exit = Exit::CouldNotJudge;
-            say(&format!("error: {NOBODY_READS}"));
+            self.exit = Exit::CouldNotCheck;
+            say(&format!("error: {OUTPUT_CLOSED}"));
         }
     }
 
-    fn judge(&mut self, name: &str, line: Option<u64>, bytes: &[u8]) -> anyhow::Result<()> {
+    fn check(&mut self, name: &str, line: Option<u64>, bytes: &[u8]) -> anyhow::Result<()> {
         let document = match read(bytes, self.limits) {
             Ok(document) => document,
-            Err(error) => return self.could_not(name, line, &error.to_string()),
+            Err(error) => return self.report_unreadable(name, line, &error.to_string()),
         };
         let (contract, recognised_by) = match (self.contract, recognise(&document.value)) {
             (None | Some(Contract::Descriptor), None) if is_tool_list(&document.value) => {
@@ -201,11 +201,11 @@ impl<W: Write> DocumentChecker<W> {
             (Some(contract), _) => (contract, None),
             (None, Some(found)) => (found.contract, Some(found.reason)),
             (None, None) => {
-                return self.could_not(name, line, &crate::options::unrecognised());
+                return self.report_unreadable(name, line, &crate::options::unrecognised());
             }
         };
         let (mut lines, mut verification) = (Vec::new(), None);
-        let mut findings = match self.together.judge(contract, &document, self.profile) {
+        let mut findings = match self.governance.check(contract, &document, self.profile) {
             Outcome::Checked(findings) => findings,
             Outcome::Verified(verified) => {
                 match self.format {
@@ -215,11 +215,11 @@ impl<W: Write> DocumentChecker<W> {
                 verified.into_findings()
             }
             Outcome::Needs(option) => {
-                let told = format!(
-                    "a {} is judged against manifest and lock: give {option}",
+                let message = format!(
+                    "a {} is checked against manifest and lock: add {option}",
                     contract.title()
                 );
-                return self.could_not(name, line, &told);
+                return self.report_unreadable(name, line, &message);
             }
         };
         findings.extend(contract.check_time(&document.value, now()));
@@ -269,7 +269,12 @@ impl<W: Write> DocumentChecker<W> {
             let descriptor = match mcp_to_descriptor(tool) {
                 Ok(descriptor) => descriptor,
                 Err(error) => {
-                    self.not_judged(name, line, &error.to_string(), &format!("{whole}: {error}"))?;
+                    self.report_unchecked(
+                        name,
+                        line,
+                        &error.to_string(),
+                        &format!("{whole}: {error}"),
+                    )?;
                     continue;
                 }
             };
@@ -303,19 +308,24 @@ impl<W: Write> DocumentChecker<W> {
     }
 
     /// Reports a document that could not be read or recognized.
-    fn could_not(&mut self, name: &str, line: Option<u64>, error: &str) -> anyhow::Result<()> {
-        let place = line.map_or_else(|| name.to_owned(), |line| format!("{name}:{line}"));
-        self.not_judged(name, line, error, &format!("{place}: {error}"))
-    }
-
-    fn not_judged(
+    fn report_unreadable(
         &mut self,
         name: &str,
         line: Option<u64>,
         error: &str,
-        told: &str,
     ) -> anyhow::Result<()> {
-        self.exit = self.exit.max(Exit::CouldNotJudge);
+        let place = line.map_or_else(|| name.to_owned(), |line| format!("{name}:{line}"));
+        self.report_unchecked(name, line, error, &format!("{place}: {error}"))
+    }
+
+    fn report_unchecked(
+        &mut self,
+        name: &str,
+        line: Option<u64>,
+        error: &str,
+        message: &str,
+    ) -> anyhow::Result<()> {
+        self.exit = self.exit.max(Exit::CouldNotCheck);
         if self.format == OutputFormat::Json {
             self.json(&DocumentLine {
                 file: name,
@@ -330,7 +340,7 @@ impl<W: Write> DocumentChecker<W> {
             })?;
         }
         self.out.flush()?;
-        say(&format!("error: {told}"));
+        say(&format!("error: {message}"));
         Ok(())
     }
 
@@ -366,13 +376,13 @@ impl<W: Write> DocumentChecker<W> {
         ]
         .into_iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| counted(count, word))
+        .map(|(count, word)| count_noun(count, word))
         .collect();
         if !parts.is_empty() {
             write!(self.out, ", {}", parts.join(", "))?;
         }
         if let Some(reason) = recognised_by {
-            write!(self.out, " {DIM}(recognised: {}){DIM:#}", sanitise(reason))?;
+            write!(self.out, " {DIM}(recognized: {}){DIM:#}", sanitise(reason))?;
         }
         writeln!(self.out)?;
         Ok(())

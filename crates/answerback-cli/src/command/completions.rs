@@ -3,9 +3,9 @@ use std::io;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::arguments::Arguments as Program;
+use super::ProgramArguments;
 use crate::exit::Exit;
-use crate::output::Leavable;
+use crate::output::ClosableOutput;
 
 /// Print completions for a shell
 #[derive(Debug, clap::Args)]
@@ -21,7 +21,12 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let mut text = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Program::command(), "answerback", &mut text);
-    io::Write::write_all(&mut Leavable::new(io::stdout()), &text)?;
+    clap_complete::generate(
+        arguments.shell,
+        &mut ProgramArguments::command(),
+        "answerback",
+        &mut text,
+    );
+    io::Write::write_all(&mut ClosableOutput::new(io::stdout()), &text)?;
     Ok(Exit::Good)
 }

@@ -15,13 +15,14 @@ use crate::exit::Exit;
 use crate::governance_inputs::document;
 use crate::input::InputSource;
 use crate::options::LimitOptions;
-use crate::output::{Leavable, quiet_json, sanitise};
+use crate::output::{ClosableOutput, quiet_json, sanitise};
 use answerback_record::system::random;
 
 /// Write a reply in another contract
 ///
-/// What the target has no member for is listed on standard error and rides in its extension slot, so that
-/// converting back restores the document. What the target requires and the source lacks is asked for, never invented.
+/// Members without a place in the target contract are listed on standard error and stored in its extension slot, so
+/// converting back restores the document. Values that the target requires and the source lacks must be given as
+/// options; they are never invented.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback convert --to ui reply.json
@@ -35,7 +36,7 @@ The file given to --attest:
    \"request_context\": {\"request_type\": \"task\", \"request_summary\": \"what was asked\"},
    \"confidence\": \"high\"}
 
-The time comes from the source. A tool envelope made from another reply says answerback/convert as its source.")]
+The time comes from the source. A tool envelope converted from another reply has the source answerback/convert.")]
 pub(crate) struct Arguments {
     /// The document; '-' is standard input
     #[arg(value_name = "FILE")]
@@ -43,17 +44,17 @@ pub(crate) struct Arguments {
 
     /// The contract to write
     #[arg(long, value_enum)]
-    to: Target,
+    to: ConvertTarget,
 
-    /// The contract of the document, instead of recognising it
+    /// The contract of the document, instead of recognizing it
     #[arg(long, value_name = "CONTRACT", value_parser = crate::options::contract())]
     from: Option<Contract>,
 
     /// The tool and its version, for a tool envelope
-    #[arg(long, value_name = "NAME@VERSION", value_parser = named_tool)]
+    #[arg(long, value_name = "NAME@VERSION", value_parser = tool_with_version)]
     tool: Option<(String, String)>,
 
-    /// The prompt lock that has the agent, for a governed response
+    /// The prompt lock with the agent, for a governed response
     #[arg(long, value_name = "LOCK")]
     lock: Option<PathBuf>,
 
@@ -65,11 +66,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ID", requires = "lock")]
     agent: Option<String>,
 
-    /// What is attested, for a governed response
+    /// The file with the attested claims, for a governed response
     #[arg(long, value_name = "FILE")]
     attest: Option<PathBuf>,
 
-    /// How to print the document
+    /// The output format
     #[arg(long, value_enum, default_value_t = OutputLayout::Pretty)]
     format: OutputLayout,
 
@@ -77,9 +78,9 @@ pub(crate) struct Arguments {
     limits: LimitOptions,
 }
 
-/// What to write.
+/// The contract or form to write.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-enum Target {
+enum ConvertTarget {
     /// An ATDF enriched response
     Atdf,
     /// A governed response
@@ -112,17 +113,17 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     }
     let document = document.value;
     let to = match arguments.to {
-        Target::Atdf => Contract::Atdf,
-        Target::Governed => Contract::Governed,
-        Target::Ui => Contract::Ui,
-        Target::Tool => Contract::Tool,
-        Target::McpTool => {
+        ConvertTarget::Atdf => Contract::Atdf,
+        ConvertTarget::Governed => Contract::Governed,
+        ConvertTarget::Ui => Contract::Ui,
+        ConvertTarget::Tool => Contract::Tool,
+        ConvertTarget::McpTool => {
             return match descriptor::descriptor_to_mcp(&document) {
                 Ok(tool) => print(&tool, arguments.format),
-                Err(invalid) => Ok(refused("not a valid ATDF tool descriptor", &invalid)),
+                Err(invalid) => Ok(print_invalid("not a valid ATDF tool descriptor", &invalid)),
             };
         }
-        Target::Descriptor => {
+        ConvertTarget::Descriptor => {
             let converted =
                 descriptor::mcp_to_descriptor(&document).with_context(|| input.name())?;
             return print(&converted, arguments.format);
@@ -132,7 +133,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         (Some(contract), _) => contract,
         (None, Some(found)) => found.contract,
         (None, None) => bail!(
-            "{} is not recognised as one of the contracts; name it with --from atdf, governed, ui or tool",
+            "{} is not recognized as one of the contracts; name its contract with --from atdf, governed, ui or tool",
             input.name()
         ),
     };
@@ -142,7 +143,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
             let exit = print(&converted.document, arguments.format)?;
             if !converted.carried.is_empty() {
                 anstream::eprintln!(
-                    "note: a {} has no member for these; they ride in its extension slot:",
+                    "note: a {} has no member for these values, so they are stored in its extension slot:",
                     to.title()
                 );
                 for place in &converted.carried {
@@ -151,13 +152,14 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
             }
             Ok(exit)
         }
-        Err(ConvertError::Source(invalid)) => {
-            Ok(refused(&format!("{} is not a valid {}", input.name(), from.title()), &invalid))
-        }
+        Err(ConvertError::Source(invalid)) => Ok(print_invalid(
+            &format!("{} is not a valid {}", input.name(), from.title()),
+            &invalid,
+        )),
         Err(ConvertError::Target(invalid)) => {
-            Ok(refused(&format!("the result would not be a valid {}", to.title()), &invalid))
+            Ok(print_invalid(&format!("the result would not be a valid {}", to.title()), &invalid))
         }
-        Err(ConvertError::Missing(missing)) => bail!("{missing}; give {}", option_for(to)),
+        Err(ConvertError::Missing(missing)) => bail!("{missing}; add {}", option_for(to)),
         Err(other) => bail!("{other}"),
     }
 }
@@ -169,7 +171,7 @@ fn option_for(to: Contract) -> &'static str {
     }
 }
 
-fn refused(what: &str, invalid: &Invalid) -> Exit {
+fn print_invalid(what: &str, invalid: &Invalid) -> Exit {
     anstream::eprintln!("error: {}:", sanitise(what));
     for finding in invalid.findings.iter().filter(|finding| finding.is_error()) {
         anstream::eprintln!("  {}", sanitise(&finding.to_string()));
@@ -182,7 +184,7 @@ fn print(document: &Value, layout: OutputLayout) -> anyhow::Result<Exit> {
         OutputLayout::Pretty => serde_json::to_string_pretty(document)?,
         OutputLayout::Json => serde_json::to_string(document)?,
     };
-    writeln!(Leavable::new(io::stdout()), "{}", quiet_json(&text))?;
+    writeln!(ClosableOutput::new(io::stdout()), "{}", quiet_json(&text))?;
     Ok(Exit::Good)
 }
 
@@ -204,7 +206,7 @@ fn inputs(arguments: &Arguments, limits: Limits) -> anyhow::Result<Inputs> {
         inputs = inputs.with_agent(identity.as_object().cloned().unwrap_or_default());
         inputs = inputs.with_response_id(UuidV4::from_random(random()?));
     } else if arguments.lock.is_some() {
-        bail!("--lock needs --agent ID: which agent of the lock answers");
+        bail!("--lock requires --agent ID, the agent of the lock that answers");
     }
     if let Some(path) = &arguments.attest {
         inputs = attested(inputs, path, limits)?;
@@ -229,11 +231,11 @@ fn attested(mut inputs: Inputs, path: &Path, limits: Limits) -> anyhow::Result<I
     }
 }
 
-fn named_tool(text: &str) -> Result<(String, String), String> {
+fn tool_with_version(text: &str) -> Result<(String, String), String> {
     match text.rsplit_once('@') {
         Some((name, version)) if !name.is_empty() && !version.is_empty() => {
             Ok((name.to_owned(), version.to_owned()))
         }
-        _ => Err("a tool is named with its version, such as weather.lookup@1.2.0".to_owned()),
+        _ => Err("expected a tool with its version, such as weather.lookup@1.2.0".to_owned()),
     }
 }

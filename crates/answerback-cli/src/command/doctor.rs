@@ -11,62 +11,62 @@ use answerback_http::{ListenSettings, Listener, Principal, Tokens};
 use anyhow::Context;
 use serde_json::json;
 
-use super::ledger::location::{EMPTY, Location, is_empty};
 use super::serve;
 use crate::exit::Exit;
-use crate::folders;
 use crate::gateway::attestor;
+use crate::ledger_location::{EMPTY, LedgerLocation, is_empty};
 use crate::options::OutputFormat;
-use crate::output::{Leavable, push_line, sanitise};
-use crate::plural::counted;
+use crate::output::{ClosableOutput, push_line, sanitise};
+use crate::plural::count_noun;
 use crate::shell::quoted;
-use crate::tokens::{check_scopes, that_are_there, with_named};
+use crate::tokens::{check_scopes, with_configured_tokens, with_existing_tokens_only};
+use crate::user_folders;
 
-/// Check the configuration, the servers, their tools' schemas and the store, and say how to mend what is wrong
+/// Check the configuration, the servers, their tools' schemas and the store, and show how to fix problems
 ///
-/// Every server of the configuration is started or reached, greeted, and asked for its tools; nothing is called.
+/// Every configured server is started or contacted and asked for its list of tools. No tool is called.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback doctor
   answerback doctor --config .agent/config.yml --format json
   answerback doctor --only files
 
-Ends with 0 when nothing is broken (advice does not count), with 1 when something is.")]
+Exit codes: 0 no problems (advice does not count), 1 at least one problem.")]
 pub(crate) struct Arguments {
-    /// Look at this server only
+    /// Check only this server
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
 
-    /// How to print what was found
+    /// The output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 
     #[command(flatten)]
-    location: Location,
+    location: LedgerLocation,
 }
 
 /// The result of one check.
-struct Finding {
-    standing: CheckStatus,
-    about: String,
-    what: String,
-    mend: Option<String>,
+struct DoctorFinding {
+    status: CheckStatus,
+    subject: String,
+    message: String,
+    remedy: Option<String>,
 }
 
-impl Finding {
+impl DoctorFinding {
     fn push(&self, text: &mut String, format: OutputFormat) -> anyhow::Result<()> {
-        let Self { standing, about, what, mend } = self;
-        let standing = standing.as_str();
+        let Self { status, subject, message, remedy } = self;
+        let status = status.as_str();
         match format {
             OutputFormat::Json => {
                 let line =
-                    json!({"standing": standing, "about": about, "what": what, "mend": mend});
+                    json!({"standing": status, "about": subject, "what": message, "mend": remedy});
                 push_line(text, &line)?;
             }
             OutputFormat::Text => {
-                writeln!(text, "{standing:<8} {}: {}", sanitise(about), sanitise(what))?;
-                if let Some(mend) = mend {
-                    writeln!(text, "{:<8}   {}", "", sanitise(mend))?;
+                writeln!(text, "{status:<8} {}: {}", sanitise(subject), sanitise(message))?;
+                if let Some(remedy) = remedy {
+                    writeln!(text, "{:<8}   {}", "", sanitise(remedy))?;
                 }
             }
         }
@@ -93,63 +93,63 @@ impl CheckStatus {
 
 /// The findings so far.
 #[derive(Default)]
-struct DoctorFindings {
-    all: Vec<Finding>,
+struct DoctorReport {
+    all: Vec<DoctorFinding>,
     /// The number of findings that were printed.
-    told: usize,
+    printed: usize,
 }
 
-impl DoctorFindings {
+impl DoctorReport {
     /// Prints the new findings. Some servers are slow, so findings are shown as they come.
-    fn tell(&mut self, format: OutputFormat) -> anyhow::Result<()> {
+    fn print_new(&mut self, format: OutputFormat) -> anyhow::Result<()> {
         let mut text = String::new();
-        for finding in &self.all[self.told..] {
+        for finding in &self.all[self.printed..] {
             finding.push(&mut text, format)?;
         }
-        self.told = self.all.len();
-        let mut output = Leavable::new(anstream::stdout());
+        self.printed = self.all.len();
+        let mut output = ClosableOutput::new(anstream::stdout());
         output.write_all(text.as_bytes())?;
         output.flush()?;
         Ok(())
     }
 
-    fn good(&mut self, about: &str, what: impl Into<String>) {
-        self.add(CheckStatus::Good, about, what, None);
+    fn good(&mut self, subject: &str, message: impl Into<String>) {
+        self.add(CheckStatus::Good, subject, message, None);
     }
 
     fn add(
         &mut self,
-        standing: CheckStatus,
-        about: &str,
-        what: impl Into<String>,
-        mend: Option<&str>,
+        status: CheckStatus,
+        subject: &str,
+        message: impl Into<String>,
+        remedy: Option<&str>,
     ) {
-        let (about, mend) = (about.to_owned(), mend.map(str::to_owned));
-        self.all.push(Finding { standing, about, what: what.into(), mend });
+        let (subject, remedy) = (subject.to_owned(), remedy.map(str::to_owned));
+        self.all.push(DoctorFinding { status, subject, message: message.into(), remedy });
     }
 
-    fn problem(&mut self, about: &str, error: &anyhow::Error, mend: &str) {
-        self.add(CheckStatus::Problem, about, format!("{error:#}"), Some(mend));
+    fn problem(&mut self, subject: &str, error: &anyhow::Error, remedy: &str) {
+        self.add(CheckStatus::Problem, subject, format!("{error:#}"), Some(remedy));
     }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
-    let mut findings = DoctorFindings::default();
-    let settings = look_at_configuration(arguments, &mut findings);
+    let mut findings = DoctorReport::default();
+    let settings = check_configuration(arguments, &mut findings);
     // The configuration names the store, so without it the store cannot be checked.
     if arguments.location.configuration().is_ok() {
-        look_at_store(arguments, &mut findings);
-        look_at_governance(arguments, &mut findings);
+        check_store(arguments, &mut findings);
+        check_governance(arguments, &mut findings);
     }
-    findings.tell(arguments.format)?;
+    findings.print_new(arguments.format)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .context("cannot start")?;
     if let Some(settings) = &settings {
-        look_at_tokens(arguments, settings, &mut findings);
-        runtime.block_on(look_at_port(settings, &mut findings));
+        check_tokens(arguments, settings, &mut findings);
+        runtime.block_on(check_port(settings, &mut findings));
         let location = &arguments.location;
         let backends = location
             .configuration()
@@ -162,37 +162,37 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
                 let meant: Vec<&Backend> = backends.iter().filter(is_meant).collect();
                 if meant.is_empty() {
                     let names: Vec<&str> = backends.iter().map(Backend::name).collect();
-                    anyhow::bail!("there is no such server; there are {}", names.join(", "));
+                    anyhow::bail!("there is no such server; the servers are {}", names.join(", "));
                 }
                 for backend in meant {
-                    findings.tell(arguments.format)?;
-                    runtime.block_on(look_at_server(backend, &mut findings));
+                    findings.print_new(arguments.format)?;
+                    runtime.block_on(check_server(backend, &mut findings));
                 }
             }
             Err(error) => {
-                findings.problem("servers", &error, "mend gateway.upstreams of the configuration");
+                findings.problem(
+                    "servers",
+                    &error,
+                    "correct gateway.upstreams in the configuration",
+                );
             }
         }
     }
     runtime.shutdown_background();
-    findings.tell(arguments.format)?;
-    let is_broken = findings.all.iter().any(|finding| finding.standing == CheckStatus::Problem);
+    findings.print_new(arguments.format)?;
+    let is_broken = findings.all.iter().any(|finding| finding.status == CheckStatus::Problem);
     Ok(if is_broken { Exit::NotGood } else { Exit::Good })
 }
 
-fn look_at_configuration(
+fn check_configuration(
     arguments: &Arguments,
-    findings: &mut DoctorFindings,
+    findings: &mut DoctorReport,
 ) -> Option<ServiceSettings> {
     const ABOUT: &str = "configuration";
     let configuration = match arguments.location.configuration() {
         Ok(configuration) => configuration,
         Err(error) => {
-            findings.problem(
-                ABOUT,
-                &error,
-                "mend the file; `answerback init` writes one to begin with",
-            );
+            findings.problem(ABOUT, &error, "correct the file; `answerback init` writes a new one");
             return None;
         }
     };
@@ -200,8 +200,8 @@ fn look_at_configuration(
         findings.add(
             CheckStatus::Good,
             ABOUT,
-            "none; the defaults hold and `answerback tools` is served",
-            Some("`answerback init` writes one with everything explained"),
+            "none; the defaults apply and `answerback tools` is served",
+            Some("`answerback init` writes one in which every setting is explained"),
         );
         return Some(ServiceSettings::default());
     };
@@ -238,17 +238,13 @@ fn look_at_configuration(
             Some(settings)
         }
         Err(error) => {
-            findings.problem(ABOUT, &error, "mend what is named");
+            findings.problem(ABOUT, &error, "correct the setting");
             None
         }
     }
 }
 
-fn look_at_tokens(
-    arguments: &Arguments,
-    settings: &ServiceSettings,
-    findings: &mut DoctorFindings,
-) {
+fn check_tokens(arguments: &Arguments, settings: &ServiceSettings, findings: &mut DoctorReport) {
     if settings.tokens.is_empty() {
         return;
     }
@@ -256,11 +252,11 @@ fn look_at_tokens(
         check_scopes(settings)?;
         for token in &settings.tokens {
             if let Secret::File(path) = &token.secret {
-                could_be(&configuration.path(path))?;
+                check_creatable(&configuration.path(path))?;
             }
         }
-        let there = that_are_there(configuration, settings, |_| true);
-        with_named(Tokens::new(), configuration, &there)
+        let there = with_existing_tokens_only(configuration, settings, |_| true);
+        with_configured_tokens(Tokens::new(), configuration, &there)
     });
     match read {
         Ok(tokens) => {
@@ -270,28 +266,28 @@ fn look_at_tokens(
                 match (names.len(), settings.tokens.len()) {
                     (there, all) if there == all => names.join(", "),
                     (0, all) => {
-                        format!("0 of {all} are there; the others are made when the server starts")
+                        format!("0 of {all} exist; the others are created when the server starts")
                     }
                     (there, all) => format!(
-                        "{there} of {all} are there: {}; the others are made when the server starts",
+                        "{there} of {all} exist: {}; the others are created when the server starts",
                         names.join(", ")
                     ),
                 },
             );
         }
         Err(error) => {
-            findings.problem("tokens", &error, "mend gateway.tokens, or the file it names");
+            findings.problem("tokens", &error, "correct gateway.tokens, or the file in it");
         }
     }
 }
 
 /// Checks that a file exists or could be created.
-fn could_be(file: &Path) -> anyhow::Result<()> {
-    if file.exists() { Ok(()) } else { folders::could_make(file) }
+fn check_creatable(file: &Path) -> anyhow::Result<()> {
+    if file.exists() { Ok(()) } else { user_folders::check_creatable(file) }
 }
 
 /// Checks the governance files, and the agent that attests results.
-fn look_at_governance(arguments: &Arguments, findings: &mut DoctorFindings) {
+fn check_governance(arguments: &Arguments, findings: &mut DoctorReport) {
     let read = arguments.location.configuration().and_then(|configuration| {
         let attestor = attestor(configuration)?;
         Ok((serve::governance(configuration)?.in_force.is_some(), attestor.is_some()))
@@ -300,9 +296,9 @@ fn look_at_governance(arguments: &Arguments, findings: &mut DoctorFindings) {
         Ok((false, _)) => {}
         Ok((true, is_attested)) => {
             let what = if is_attested {
-                "manifest and lock are there, and the agent may speak under them"
+                "manifest and lock are valid, and the agent can attest under them"
             } else {
-                "manifest and lock are there"
+                "manifest and lock are valid"
             };
             findings.good("governance", what);
         }
@@ -310,13 +306,13 @@ fn look_at_governance(arguments: &Arguments, findings: &mut DoctorFindings) {
             findings.problem(
                 "governance",
                 &error,
-                "mend governance of the configuration, or the file it names",
+                "correct governance in the configuration, or the file in it",
             );
         }
     }
 }
 
-fn look_at_store(arguments: &Arguments, findings: &mut DoctorFindings) {
+fn check_store(arguments: &Arguments, findings: &mut DoctorReport) {
     const ABOUT: &str = "store";
     let location = &arguments.location;
     let path = match location.path() {
@@ -326,16 +322,18 @@ fn look_at_store(arguments: &Arguments, findings: &mut DoctorFindings) {
     let is_file = !matches!(location.url(), Ok(Some(_)));
     if is_file && !path.exists() {
         // If the store cannot be created now, the first call could not create it either.
-        match location.could_start() {
+        match location.check_can_start() {
             Ok(()) => {
-                findings.good(ABOUT, format!("none yet; the first call makes {}", path.display()));
+                findings
+                    .good(ABOUT, format!("none yet; the first call creates {}", path.display()));
             }
             Err(error) => findings.problem(ABOUT, &error, "name another place with --store FILE"),
         }
         return;
     }
     if is_file && is_empty(&path) {
-        let mend = "a gateway makes it one when it starts; name another with --store FILE";
+        let mend =
+            "a gateway turns it into a ledger when it starts; name another with --store FILE";
         let what = format!("{}: {EMPTY}", path.display());
         return findings.add(CheckStatus::Advice, ABOUT, what, Some(mend));
     }
@@ -345,7 +343,7 @@ fn look_at_store(arguments: &Arguments, findings: &mut DoctorFindings) {
         .and_then(|store| Ok((store.origin()?, store.head()?.size, store.stats().warnings)));
     match opened {
         Ok((origin, size, warnings)) => {
-            findings.good(ABOUT, format!("{origin}, {}", counted(size, "entry")));
+            findings.good(ABOUT, format!("{origin}, {}", count_noun(size, "entry")));
             for warning in warnings {
                 let mend = "set it in the configuration of the database";
                 findings.add(CheckStatus::Advice, ABOUT, warning, Some(mend));
@@ -353,12 +351,12 @@ fn look_at_store(arguments: &Arguments, findings: &mut DoctorFindings) {
         }
         Err(error) => {
             let verify = format!("answerback ledger verify{}", location.options());
-            findings.problem(ABOUT, &error, &format!("see what is wrong with: {verify}"));
+            findings.problem(ABOUT, &error, &format!("find the damage with: {verify}"));
         }
     }
 }
 
-async fn look_at_port(settings: &ServiceSettings, findings: &mut DoctorFindings) {
+async fn check_port(settings: &ServiceSettings, findings: &mut DoctorReport) {
     let usual: SocketAddr = (Ipv4Addr::LOCALHOST, serve::PORT).into();
     let address = settings.listen.unwrap_or(usual);
     match Listener::bind(ListenSettings::from(address)).await {
@@ -372,28 +370,28 @@ async fn look_at_port(settings: &ServiceSettings, findings: &mut DoctorFindings)
     }
 }
 
-async fn look_at_server(backend: &Backend, findings: &mut DoctorFindings) {
+async fn check_server(backend: &Backend, findings: &mut DoctorReport) {
     let about = format!("server {}", backend.name());
     let inspected = match backend.inspect().await {
         Ok(inspected) => inspected,
         Err(reason) => {
-            let mend = "run its command by hand, or open its URL, and see what it says";
+            let mend = "run its command by hand, or open its URL, and read its output";
             return findings.add(CheckStatus::Problem, &about, reason, Some(mend));
         }
     };
     let said = |member: &str| inspected.info[member].as_str().unwrap_or("?").to_owned();
     let (name, version, revision) = (said("name"), said("version"), &inspected.revision);
-    let tools = counted(inspected.tools.len(), "tool");
+    let tools = count_noun(inspected.tools.len(), "tool");
     findings.good(&about, format!("{name} {version}, revision {revision}, {tools}"));
     for tool in &inspected.tools {
         let name = answerback::finding::display_name(tool["name"].as_str().unwrap_or("(nameless)"));
         for remark in remarks(tool) {
-            let standing = match remark.weight {
+            let status = match remark.weight {
                 Weight::Problem => CheckStatus::Problem,
                 Weight::Advice => CheckStatus::Advice,
             };
             let about = format!("{about}, tool {name}");
-            findings.add(standing, &about, remark.what, Some(remark.mend));
+            findings.add(status, &about, remark.what, Some(remark.mend));
         }
     }
 }

@@ -11,10 +11,10 @@ use serde_json::json;
 
 use crate::exit::Exit;
 use crate::options::OutputFormat;
-use crate::output::Leavable;
+use crate::output::ClosableOutput;
 use crate::terminal::fitted;
 
-/// Explain what a code means and how to mend it
+/// Explain a code and how to fix its cause
 ///
 /// Without a code, all codes are listed.
 #[derive(Debug, clap::Args)]
@@ -28,13 +28,13 @@ pub(crate) struct Arguments {
     #[arg(value_name = "CODE")]
     code: Option<String>,
 
-    /// How to print it
+    /// The output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
-    let mut out = Leavable::new(anstream::AutoStream::auto(io::stdout().lock()));
+    let mut out = ClosableOutput::new(anstream::AutoStream::auto(io::stdout().lock()));
     match &arguments.code {
         Some(code) => match codes::find(code.trim()) {
             Some(rule) => explain(&mut out, rule, arguments.format)?,
@@ -116,8 +116,8 @@ impl OutcomeWord {
             return self.json_line(out);
         }
         heading(out, &self.code, &self.meaning)?;
-        said(out, "Where", self.place)?;
-        said(out, "More", self.docs)
+        print_field(out, "Where", self.place)?;
+        print_field(out, "More", self.docs)
     }
 
     fn json_line(&self, out: &mut impl Write) -> anyhow::Result<()> {
@@ -132,9 +132,9 @@ fn explain(out: &mut impl Write, rule: &Rule, format: OutputFormat) -> anyhow::R
         return json_line(out, rule);
     }
     heading(out, rule.code, rule.title)?;
-    said(out, "Severity", &severity(rule))?;
-    said(out, "Why", rule.reason)?;
-    said(out, "Remedy", rule.remedy)
+    print_field(out, "Severity", &severity(rule))?;
+    print_field(out, "Why", rule.reason)?;
+    print_field(out, "Remedy", rule.remedy)
 }
 
 fn heading(out: &mut impl Write, code: &str, title: &str) -> anyhow::Result<()> {
@@ -146,7 +146,7 @@ fn heading(out: &mut impl Write, code: &str, title: &str) -> anyhow::Result<()> 
     Ok(())
 }
 
-fn said(out: &mut impl Write, label: &str, text: &str) -> anyhow::Result<()> {
+fn print_field(out: &mut impl Write, label: &str, text: &str) -> anyhow::Result<()> {
     write!(out, "{}", fitted(&format!("{label:<9} {text}"), 10))?;
     Ok(())
 }

@@ -7,28 +7,28 @@ use answerback::UuidV7;
 use answerback::case::{CaseKind, CaseState, Decision, DecisionKind, Submission};
 use answerback::json;
 use answerback::retry::{HideSecrets, can_be_told};
-use answerback_console::CaseDocument;
 use answerback_store::{CaseFilter, CaseRecord, CaseStatus, Store, StoreError};
+use answerback_web::CaseDocument;
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use super::ledger::location::Location;
 use crate::actor::ActorOptions;
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::OutputFormat;
-use crate::output::{Leavable, push_line, sanitise, say};
-use crate::plural::counted;
+use crate::output::{ClosableOutput, push_line, sanitise, say};
+use crate::plural::count_noun;
 use crate::terminal;
 use answerback_record::system;
 
 /// The number of cases that are read at a time.
 const PAGE: usize = 200;
 
-/// See what waits for a person, and decide it
+/// List the cases that wait for a person, and decide them
 ///
-/// When a model cannot get a call right, its calls to that tool stop and a case waits here. A decision is bound to
-/// what you saw: when the case changed in between it does not count. The first decision wins, and each is recorded in
-/// the ledger with who made it and where.
+/// If a model repeatedly makes invalid calls, its calls to that tool stop and a case waits here. A decision applies to
+/// the case as you saw it: if the case changed in the meantime, the decision is rejected. The first decision wins. The
+/// ledger records each decision with the person and the place.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback inbox list
@@ -38,17 +38,17 @@ const PAGE: usize = 200;
   answerback inbox reject 01a3185c-7d0e --reason \"not today\"
   answerback inbox approve 01a3185c-7d0e --token-file desk.token
 
-A case is named by its id or the beginning of it; cases of one minute begin alike. A decision is a person's: it needs a
-terminal, or a token to which the configuration grants it, in --token-file or $ANSWERBACK_TOKEN:
+Name a case by its id or a prefix of it; cases of the same minute share a prefix. Only a person may decide: run this in a
+terminal, or give a token with the scope decide in --token-file or $ANSWERBACK_TOKEN:
   gateway: {tokens: {desk: {scopes: [decide], file: desk.token}}}
 
-Exit codes: 0 shown or decided, 1 the decision does not hold or the token may not decide, 2 anything else.")]
+Exit codes: 0 shown or decided, 1 the decision was rejected or the token may not decide, 2 anything else.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    decider: ActorOptions,
+    actor: ActorOptions,
 
     #[command(flatten)]
-    location: Location,
+    location: LedgerLocation,
 
     #[command(subcommand)]
     command: InboxCommand,
@@ -56,55 +56,55 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum InboxCommand {
-    /// List the cases that wait, oldest first
+    /// List the open cases, oldest first
     List {
-        /// List those that were decided or lapsed, too
+        /// Include decided and expired cases
         #[arg(long)]
         all: bool,
-        /// How to print
+        /// The output format
         #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
         format: OutputFormat,
     },
-    /// Show a case: what was tried, what was wrong, what can be decided
+    /// Show a case: the attempts, their problems, and the possible decisions
     Show {
-        /// The case, or the beginning of its id
+        /// The id of the case, or a prefix of it
         case: String,
-        /// How to print
+        /// The output format
         #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
         format: OutputFormat,
     },
     /// Let the call run once although the check failed
     Approve {
-        /// The case, or the beginning of its id
+        /// The id of the case, or a prefix of it
         case: String,
     },
-    /// Give the corrected arguments, as JSON
+    /// Correct the arguments, as JSON
     Modify {
-        /// The case, or the beginning of its id
+        /// The id of the case, or a prefix of it
         case: String,
         /// The arguments, a JSON object
         arguments: String,
     },
-    /// Stop: the tool is not called again for this
+    /// Reject the call: the tool is not called again for this
     Reject {
-        /// The case, or the beginning of its id
+        /// The id of the case, or a prefix of it
         case: String,
-        /// Why, for the model
+        /// The reason, for the model
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
-    /// Tell the model how to go on; it may try again
+    /// Send the model a message; it may try again
     Respond {
-        /// The case, or the beginning of its id
+        /// The id of the case, or a prefix of it
         case: String,
-        /// What the model is told
+        /// The message to the model
         message: String,
     },
     /// Decide later; calls stay blocked
     Defer {
-        /// The case, or the beginning of its id
+        /// The id of the case, or a prefix of it
         case: String,
-        /// How many hours later at the latest
+        /// The latest time of the decision, in hours from now
         #[arg(long, value_name = "HOURS", default_value_t = 24, value_parser = clap::value_parser!(u16).range(1..=720))]
         hours: u16,
     },
@@ -123,11 +123,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
             let read = json::read(text.as_bytes(), json::Limits::default()).ok();
             let Some(read) = read.filter(|read| read.value.is_object()) else {
                 bail!(
-                    "the corrected arguments are a JSON object, written as one argument in quotes: '{{\"path\": \"a.txt\"}}'"
+                    "the corrected arguments are not a JSON object; write them as one argument in quotes: '{{\"path\": \"a.txt\"}}'"
                 );
             };
             if let Some(place) = read.repeated() {
-                bail!("in the corrected arguments {place} stands twice: write it once");
+                bail!("{place} occurs twice in the corrected arguments; remove one of the two");
             }
             decide(arguments, case, Decision::Modify { arguments: read.value })
         }
@@ -148,7 +148,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
 impl Arguments {
     /// Returns the options with which another command finds the same cases and decides as the same caller.
     fn options(&self) -> String {
-        self.location.options() + &self.decider.options()
+        self.location.options() + &self.actor.options()
     }
 }
 
@@ -173,9 +173,9 @@ fn list(store: &Store, all: bool, format: OutputFormat) -> anyhow::Result<Exit> 
         }
     }
     if count == 0 && format == OutputFormat::Text {
-        text.push_str("Nothing waits.\n");
+        text.push_str("No open cases.\n");
     }
-    Leavable::new(anstream::stdout()).write_all(text.as_bytes())?;
+    ClosableOutput::new(anstream::stdout()).write_all(text.as_bytes())?;
     Ok(Exit::Good)
 }
 
@@ -185,23 +185,23 @@ fn push_row(text: &mut String, store: &Store, record: &CaseRecord) {
         CaseKind::Escalation => {
             let tool = content["tool"].as_str().unwrap_or("-");
             let tried = content["attempts"].as_array().map_or(0, Vec::len);
-            let attempts = counted(tried, "attempt");
+            let attempts = count_noun(tried, "attempt");
             format!("{}  {}  {attempts}", server(store, record), sanitise(tool))
         }
-        CaseKind::Proposal => format!("proposal  {}", sanitise(said(&content, "title"))),
-        CaseKind::Question => format!("question  {}", sanitise(said(&content, "question"))),
+        CaseKind::Proposal => format!("proposal  {}", sanitise(member_text(&content, "title"))),
+        CaseKind::Question => format!("question  {}", sanitise(member_text(&content, "question"))),
     };
     let row = format!(
         "{}  {}  {}  {about}  {}",
         record.case.id,
         record.created.to_utc_seconds(),
-        standing(record),
+        state_word(record),
         until(record)
     );
     text.push_str(&terminal::fitted(&row, 2));
 }
 
-fn said<'c>(content: &'c Value, member: &str) -> &'c str {
+fn member_text<'c>(content: &'c Value, member: &str) -> &'c str {
     content[member].as_str().unwrap_or("-")
 }
 
@@ -238,7 +238,7 @@ fn show(
         OutputFormat::Json => push_line(&mut text, &document(store, record)?)?,
         OutputFormat::Text => {
             let content = content(record);
-            writeln!(text, "Case {} ({})", record.case.id, standing(record))?;
+            writeln!(text, "Case {} ({})", record.case.id, state_word(record))?;
             match record.case.kind {
                 CaseKind::Proposal => push_proposal(&mut text, &content, record)?,
                 CaseKind::Question => push_question(&mut text, &content, record)?,
@@ -261,7 +261,7 @@ fn show(
             }
         }
     }
-    Leavable::new(anstream::stdout()).write_all(text.as_bytes())?;
+    ClosableOutput::new(anstream::stdout()).write_all(text.as_bytes())?;
     Ok(Exit::Good)
 }
 
@@ -272,9 +272,9 @@ fn push_escalation(
     record: &CaseRecord,
 ) -> anyhow::Result<()> {
     let call = content.pointer("/original_call/arguments").and_then(Value::as_str).unwrap_or("-");
-    writeln!(text, "Server {server}, tool {}", sanitise(said(content, "tool")))?;
-    writeln!(text, "Came in {}, {}", record.created.to_utc_seconds(), until(record))?;
-    writeln!(text, "\n{}", lines(said(content, "summary")))?;
+    writeln!(text, "Server {server}, tool {}", sanitise(member_text(content, "tool")))?;
+    writeln!(text, "Opened {}, {}", record.created.to_utc_seconds(), until(record))?;
+    writeln!(text, "\n{}", lines(member_text(content, "summary")))?;
     writeln!(text, "\nThe first call: {}", sanitise(call))?;
     // An approval lets this call run.
     if let Some(last) = content.pointer("/last_call/arguments").and_then(Value::as_str) {
@@ -284,8 +284,8 @@ fn push_escalation(
 }
 
 fn push_proposal(text: &mut String, content: &Value, record: &CaseRecord) -> anyhow::Result<()> {
-    writeln!(text, "Proposal: {}", sanitise(said(content, "title")))?;
-    writeln!(text, "Came in {}, {}", record.created.to_utc_seconds(), until(record))?;
+    writeln!(text, "Proposal: {}", sanitise(member_text(content, "title")))?;
+    writeln!(text, "Opened {}, {}", record.created.to_utc_seconds(), until(record))?;
     if let Some(risk) = content["risk"].as_str() {
         writeln!(text, "Risk: {}", sanitise(risk))?;
     }
@@ -305,11 +305,11 @@ fn push_proposal(text: &mut String, content: &Value, record: &CaseRecord) -> any
 }
 
 fn push_question(text: &mut String, content: &Value, record: &CaseRecord) -> anyhow::Result<()> {
-    writeln!(text, "Question: {}", lines(said(content, "question")))?;
-    writeln!(text, "Came in {}, {}", record.created.to_utc_seconds(), until(record))?;
+    writeln!(text, "Question: {}", lines(member_text(content, "question")))?;
+    writeln!(text, "Opened {}, {}", record.created.to_utc_seconds(), until(record))?;
     let options = content["options"].as_array().into_iter().flatten();
     for option in options {
-        writeln!(text, "  - {}", sanitise(said(option, "label")))?;
+        writeln!(text, "  - {}", sanitise(member_text(option, "label")))?;
     }
     Ok(())
 }
@@ -318,9 +318,9 @@ fn push_question(text: &mut String, content: &Value, record: &CaseRecord) -> any
 const fn meaning(case: CaseKind, decision: DecisionKind) -> &'static str {
     match (case, decision) {
         (CaseKind::Escalation, decision) => decision.meaning(),
-        (_, DecisionKind::Approve) => "do it as it is proposed",
-        (_, DecisionKind::Modify) => "do it with other arguments, a JSON object",
-        (_, DecisionKind::Reject) => "do not do it",
+        (_, DecisionKind::Approve) => "act as proposed",
+        (_, DecisionKind::Modify) => "act with other arguments, a JSON object",
+        (_, DecisionKind::Reject) => "do not act",
         (_, DecisionKind::Respond) => "answer in words",
         (_, DecisionKind::Defer) => "decide later; the agent waits",
     }
@@ -343,7 +343,7 @@ fn lines(text: &str) -> String {
 
 fn decide(arguments: &Arguments, case: &str, decision: Decision) -> anyhow::Result<Exit> {
     let location = &arguments.location;
-    let who = match arguments.decider.decider(location)? {
+    let who = match arguments.actor.actor(location)? {
         Ok(who) => who,
         Err(refusal) => {
             say(&format!("error: {refusal}"));
@@ -370,7 +370,7 @@ fn decide(arguments: &Arguments, case: &str, decision: Decision) -> anyhow::Resu
     if let Some(effect) = effect {
         writeln!(text, "{effect}")?;
     }
-    Leavable::new(anstream::stdout()).write_all(text.as_bytes())?;
+    ClosableOutput::new(anstream::stdout()).write_all(text.as_bytes())?;
     Ok(Exit::Good)
 }
 
@@ -381,19 +381,19 @@ fn effect(case: CaseKind, decision: &Decision) -> Option<&'static str> {
         (CaseKind::Escalation, Decision::Modify { arguments })
             if can_be_told(arguments, &HideSecrets) =>
         {
-            "Where the call still waits at its client, it runs with these arguments now. Else the model is told them \
-             when its next call of the tool fails, and they run when it sends them. A program that has its calls \
-             checked gets them with its next check."
+            "If the client still waits for the call, it runs with these arguments now. Otherwise the model gets them when \
+             its next call of the tool fails, and they run when the model sends them. A program that only checks \
+             calls gets them with its next check."
         }
         (CaseKind::Escalation, Decision::Modify { .. }) => {
-            "Where the call still waits at its client, it runs with these arguments now. Else they do not run: they are \
-             too long to be told to the model, which is told to ask for them. A program that has its calls checked \
-             gets them with its next check."
+            "If the client still waits for the call, it runs with these arguments now. Otherwise they do not run: they are \
+             too long for a message, so the model is advised to ask for them. A program that only checks calls gets \
+             them with its next check."
         }
         (CaseKind::Escalation, _) => {
-            "It takes effect at once where the call still waits at its client, else with the model's next call of the tool."
+            "It takes effect at once if the client still waits for the call, otherwise with the model's next call of the tool."
         }
-        _ => "The agent hears of it when it asks.",
+        _ => "The agent gets the decision with its next request.",
     })
 }
 
@@ -429,7 +429,7 @@ fn content(record: &CaseRecord) -> Value {
     serde_json::from_slice(&record.content).unwrap_or_default()
 }
 
-fn standing(record: &CaseRecord) -> &'static str {
+fn state_word(record: &CaseRecord) -> &'static str {
     match &record.case.state {
         CaseState::Decided { .. } => "decided",
         _ if record.case.is_expired(system::now()) => "lapsed",

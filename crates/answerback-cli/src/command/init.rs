@@ -11,10 +11,10 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 
+use crate::atomic_replace::replace;
 use crate::exit::Exit;
-use crate::folders;
-use crate::output::{Leavable, quiet_json, sanitise, say};
-use crate::replace::replace;
+use crate::output::{ClosableOutput, quiet_json, sanitise, say};
+use crate::user_folders;
 
 /// The file that `init` writes.
 const CONFIGURATION: &str = ".agent/config.yml";
@@ -29,8 +29,8 @@ const ASSIGNING: [&str; 4] = ["-e", "--env", "-H", "--header"];
 /// Write a commented configuration, or put Answerback in front of a client's MCP servers
 ///
 /// Without --client it writes .agent/config.yml here, with every setting explained. With it, the client's
-/// configuration is rewritten: each server that is a command is started through `answerback wrap`. --undo takes that
-/// back. Until then a copy of the file as it was is in the user's state directory, readable by the user alone.
+/// configuration is rewritten: each server that is a command is started through `answerback wrap`. --undo restores the
+/// file. Until then the user's state directory has a copy of the original, which only the user can read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback init
@@ -39,11 +39,11 @@ const ASSIGNING: [&str; 4] = ["-e", "--env", "-H", "--header"];
   answerback init --client cursor --undo
   answerback init --client vscode --file .vscode/mcp.json")]
 pub(crate) struct Arguments {
-    /// Whose configuration to rewrite
+    /// The client whose configuration to rewrite
     #[arg(long, value_enum, value_name = "NAME")]
     client: Option<ClientName>,
 
-    /// The client's configuration file, where it is not at its usual place
+    /// The client's configuration file, if it is not in the default location
     #[arg(long, value_name = "FILE", requires = "client")]
     file: Option<PathBuf>,
 
@@ -51,12 +51,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SERVER", requires = "client")]
     only: Vec<String>,
 
-    /// Take the rewriting back
+    /// Undo the rewriting
     #[arg(long, requires = "client")]
     undo: bool,
 
-    /// Show what would be written, and do nothing: of a client's file the entries that change, as they are and as they
-    /// would be, without the values of variables and headers
+    /// Print what would be written, and change nothing. For a client's file, print the changed entries before and after,
+    /// without the values of variables and headers
     #[arg(long)]
     dry_run: bool,
 }
@@ -120,14 +120,13 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
 
 fn write_configuration(dry_run: bool) -> anyhow::Result<Exit> {
     if dry_run {
-        Leavable::new(anstream::stdout()).write_all(COMMENTED.as_bytes())?;
+        ClosableOutput::new(anstream::stdout()).write_all(COMMENTED.as_bytes())?;
         return Ok(Exit::Good);
     }
     let path = Path::new(CONFIGURATION);
     if path.exists() {
         bail!(
-            "{CONFIGURATION} is there already; it was left as it is, and `answerback init --dry-run` prints what a new \
-             one has"
+            "{CONFIGURATION} already exists and was not changed; `answerback init --dry-run` prints a new one"
         );
     }
     if let Some(folder) = path.parent() {
@@ -143,23 +142,23 @@ fn write_configuration(dry_run: bool) -> anyhow::Result<Exit> {
 
 fn rewrite(client: ClientName, arguments: &Arguments) -> anyhow::Result<Exit> {
     let path = arguments.file.clone().or_else(|| client.file()).context(
-        "the user's folder is not known; name the client's configuration with --file FILE",
+        "the home directory is unknown; name the client's configuration with --file FILE",
     )?;
     let shown = path.display();
     let text = fs::read_to_string(&path)
-        .with_context(|| format!("cannot read {shown}; --file FILE names another"))?;
-    let me = env::current_exe().context("this program does not know where it lies")?;
+        .with_context(|| format!("cannot read {shown}; name another file with --file FILE"))?;
+    let me = env::current_exe().context("cannot find the path of this program")?;
     let me = me.to_string_lossy().into_owned();
     let mut document: Value = serde_json::from_str(&text).with_context(|| {
         let line = json!({"command": me, "args": ["wrap", "--name", "NAME", "--", "COMMAND", "ARGUMENT"]});
         format!(
-            "{shown} is not plain JSON (comments are not kept, so a file with comments is left alone); write for each \
+            "{shown} is not plain JSON and was not changed, because rewriting would remove comments; write for each \
              server that is a command: {line}"
         )
     })?;
     // If a name occurred twice, rewriting would keep only one of the two.
     if let Some(repeated) = repeated(&text) {
-        bail!("{shown} has {repeated} twice; remove one of them");
+        bail!("{shown} contains {repeated} twice; remove one of the two");
     }
     let servers = document.get_mut(client.servers()).and_then(Value::as_object_mut);
     let servers = servers.with_context(|| format!("{shown} has no {:?}", client.servers()))?;
@@ -182,30 +181,34 @@ fn rewrite(client: ClientName, arguments: &Arguments) -> anyhow::Result<Exit> {
             changes.push_str(&entry("---", name, &before)?);
             changes.push_str(&entry("+++", name, server)?);
         }
-        say(&format!("{}: {}", sanitise(name), done.told(arguments.undo)));
+        say(&format!("{}: {}", sanitise(name), done.message(arguments.undo)));
     }
     if changes.is_empty() {
-        say(&format!("{shown} is left as it is"));
+        say(&format!("{shown} was not changed"));
         return Ok(Exit::Good);
     }
     if arguments.dry_run {
-        Leavable::new(anstream::stdout()).write_all(changes.as_bytes())?;
-        say(&format!("{shown} is left as it is: without --dry-run it is rewritten like this"));
+        ClosableOutput::new(anstream::stdout()).write_all(changes.as_bytes())?;
+        say(&format!("{shown} was not changed; without --dry-run it is rewritten like this"));
         return Ok(Exit::Good);
     }
-    let as_it_was = if arguments.undo { as_it_was(client, &path, &document) } else { None };
-    if let Some(as_it_was) = as_it_was {
-        return restore(&path, &as_it_was);
+    let original_text = if arguments.undo { original_text(client, &path, &document) } else { None };
+    if let Some(original_text) = original_text {
+        return restore(&path, &original_text);
     }
-    let kept: Vec<String> = kept(&path).map(|file| file.display().to_string()).collect();
+    let backups: Vec<String> =
+        existing_backups(&path).map(|file| file.display().to_string()).collect();
     let backup = write_backup(&path, &text)?;
     let new = serde_json::to_string_pretty(&document)? + "\n";
     replace(&path, new.as_bytes()).with_context(|| format!("cannot write {shown}"))?;
-    say(&format!("{shown} is rewritten; as it was: {}. Restart the client.", backup.display()));
-    if arguments.undo && !kept.is_empty() {
+    say(&format!(
+        "{shown} was rewritten; the original is in {}. Restart the client.",
+        backup.display()
+    ));
+    if arguments.undo && !backups.is_empty() {
         say(&format!(
-            "It is not what it was before answerback, so that is kept: {}",
-            kept.join(", ")
+            "The result differs from the original file, so the backups stay: {}",
+            backups.join(", ")
         ));
     }
     Ok(Exit::Good)
@@ -222,14 +225,14 @@ fn entry(mark: &str, name: &str, server: &Value) -> anyhow::Result<String> {
 fn restore(path: &Path, text: &str) -> anyhow::Result<Exit> {
     let shown = path.display();
     replace(path, text.as_bytes()).with_context(|| format!("cannot write {shown}"))?;
-    say(&format!("{shown} is as it was before answerback. Restart the client."));
-    for kept in kept(path) {
-        let name = kept.display();
-        if fs::read(&kept).is_ok_and(|kept| kept == text.as_bytes()) {
-            fs::remove_file(&kept).with_context(|| format!("cannot remove {name}"))?;
+    say(&format!("{shown} was restored to its original content. Restart the client."));
+    for backup in existing_backups(path) {
+        let name = backup.display();
+        if fs::read(&backup).is_ok_and(|content| content == text.as_bytes()) {
+            fs::remove_file(&backup).with_context(|| format!("cannot remove {name}"))?;
         } else {
             say(&format!(
-                "{name} says something else, so it is left there; remove it if you do not need it"
+                "{name} has other content, so it was not removed; remove it if you do not need it"
             ));
         }
     }
@@ -245,18 +248,18 @@ fn repeated(text: &str) -> Option<String> {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum ConfigChange {
     Done,
-    AlreadySo,
+    Unchanged,
     NoCommand,
 }
 
 impl ConfigChange {
-    const fn told(self, undo: bool) -> &'static str {
+    const fn message(self, undo: bool) -> &'static str {
         match (self, undo) {
             (Self::Done, false) => "goes through answerback",
             (Self::Done, true) => "is started directly again",
-            (Self::AlreadySo, false) => "goes through answerback already",
-            (Self::AlreadySo, true) => "does not go through answerback",
-            (Self::NoCommand, _) => "is not a command, so it is left as it is",
+            (Self::Unchanged, false) => "already goes through answerback",
+            (Self::Unchanged, true) => "does not go through answerback",
+            (Self::NoCommand, _) => "is not a command, so it was not changed",
         }
     }
 }
@@ -267,7 +270,7 @@ fn wrapped(name: &str, server: &mut Map<String, Value>, me: &str) -> ConfigChang
         return ConfigChange::NoCommand;
     };
     if original(server, me).is_some() {
-        return ConfigChange::AlreadySo;
+        return ConfigChange::Unchanged;
     }
     let before = server.get("args").and_then(Value::as_array).cloned().unwrap_or_default();
     let mut arguments =
@@ -280,7 +283,7 @@ fn wrapped(name: &str, server: &mut Map<String, Value>, me: &str) -> ConfigChang
 
 /// Removes `wrap` from a server's command.
 fn unwrapped(server: &mut Map<String, Value>, me: &str) -> ConfigChange {
-    let Some((command, arguments)) = original(server, me) else { return ConfigChange::AlreadySo };
+    let Some((command, arguments)) = original(server, me) else { return ConfigChange::Unchanged };
     server.insert("command".to_owned(), command);
     if arguments.is_empty() {
         // A command without arguments needs no empty list.
@@ -292,8 +295,8 @@ fn unwrapped(server: &mut Map<String, Value>, me: &str) -> ConfigChange {
 }
 
 /// Returns the original text if the file still has the same content. Otherwise the user edited it in the meantime.
-fn as_it_was(client: ClientName, path: &Path, document: &Value) -> Option<String> {
-    let texts = kept(path).filter_map(|backup| fs::read_to_string(backup).ok());
+fn original_text(client: ClientName, path: &Path, document: &Value) -> Option<String> {
+    let texts = existing_backups(path).filter_map(|backup| fs::read_to_string(backup).ok());
     let is_same = |text: &String| {
         let before = serde_json::from_str(text);
         before.is_ok_and(|before: Value| plain(client, &before) == plain(client, document))
@@ -371,10 +374,10 @@ fn hide_assignments(arguments: &mut [Value]) {
 fn write_backup(path: &Path, text: &str) -> anyhow::Result<PathBuf> {
     let backup = state_backups(path).and_then(|mut backups| backups.find(|path| !path.exists()));
     let backup = backup.context(
-        "there is no place for a copy of the file as it was: the user's state directory is not known, or full of such \
-         copies; set XDG_STATE_HOME",
+        "the original file cannot be backed up: the user's state directory is unknown, or full of backups; set \
+         XDG_STATE_HOME",
     )?;
-    folders::make_for(&backup)?;
+    user_folders::create_parent(&backup)?;
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -389,7 +392,7 @@ fn write_backup(path: &Path, text: &str) -> anyhow::Result<PathBuf> {
 }
 
 /// Returns the existing backups of a file, oldest first. Earlier releases stored them next to the file.
-fn kept(path: &Path) -> impl Iterator<Item = PathBuf> {
+fn existing_backups(path: &Path) -> impl Iterator<Item = PathBuf> {
     let own = state_backups(path).into_iter().flatten();
     numbered(path.to_owned()).chain(own).filter(|backup| backup.exists())
 }
@@ -400,7 +403,7 @@ fn state_backups(path: &Path) -> Option<impl Iterator<Item = PathBuf> + use<>> {
     let place = fs::canonicalize(path).or_else(|_| std::path::absolute(path)).ok()?;
     let digest = answerback::Digest::of_bytes(place.as_os_str().as_encoded_bytes()).to_string();
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let folder = folders::state()?.join("answerback").join("clients");
+    let folder = user_folders::state()?.join("answerback").join("clients");
     Some(numbered(folder.join(format!("{}-{name}", &digest[..12]))))
 }
 
@@ -426,10 +429,10 @@ mod tests {
             Value::Object(server.clone()),
             json!({"command": "/bin/answerback", "args": ["wrap", "--name", "files", "--", "npx", "-y", "--", "x"], "env": {"A": "1"}})
         );
-        assert_eq!(wrapped("files", &mut server, "/bin/answerback"), ConfigChange::AlreadySo);
+        assert_eq!(wrapped("files", &mut server, "/bin/answerback"), ConfigChange::Unchanged);
         assert_eq!(unwrapped(&mut server, "/opt/answerback"), ConfigChange::Done);
         assert_eq!(Value::Object(server.clone()), before);
-        assert_eq!(unwrapped(&mut server, "/opt/answerback"), ConfigChange::AlreadySo);
+        assert_eq!(unwrapped(&mut server, "/opt/answerback"), ConfigChange::Unchanged);
         // A command that had no arguments has none again.
         let before = json!({"command": "files", "env": {}});
         let mut server = before.as_object().cloned().unwrap();
@@ -440,8 +443,8 @@ mod tests {
         let before = json!({"command": "files"});
         let mut server = before.as_object().cloned().unwrap();
         assert_eq!(wrapped("files", &mut server, "/bin/ab"), ConfigChange::Done);
-        assert_eq!(wrapped("files", &mut server, "/bin/ab"), ConfigChange::AlreadySo);
-        assert_eq!(unwrapped(&mut server, "/bin/another"), ConfigChange::AlreadySo);
+        assert_eq!(wrapped("files", &mut server, "/bin/ab"), ConfigChange::Unchanged);
+        assert_eq!(unwrapped(&mut server, "/bin/another"), ConfigChange::Unchanged);
         assert_eq!(unwrapped(&mut server, "/bin/ab"), ConfigChange::Done);
         assert_eq!(Value::Object(server), before);
         let mut remote = json!({"url": "https://example.com"}).as_object().cloned().unwrap();

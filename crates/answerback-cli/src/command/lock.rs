@@ -12,18 +12,18 @@ use anyhow::{Context, bail};
 use clap::Subcommand;
 use serde_json::{Value, json};
 
+use crate::atomic_replace::replace;
 use crate::exit::Exit;
 use crate::governance_inputs::document;
 use crate::input::InputSource;
 use crate::options::{LimitOptions, OutputFormat, ProfileName};
-use crate::output::{Leavable, quiet_json, sanitise};
-use crate::plural::counted;
+use crate::output::{ClosableOutput, quiet_json, sanitise};
+use crate::plural::count_noun;
 use crate::prompts::PromptFolder;
-use crate::replace::replace;
 
 /// Write and verify the lock of a manifest's prompts
 ///
-/// The lock holds the SHA-256 of every prompt's file. An agent's response carries the hash of its prompt, and
+/// The lock contains the SHA-256 of every prompt file. An agent's response contains the hash of its prompt, and
 /// 'answerback check --manifest M --lock L' compares the two.
 #[derive(Debug, clap::Args)]
 #[command(disable_help_subcommand = true)]
@@ -40,9 +40,9 @@ enum LockAction {
 
 /// Write the lock of a manifest
 ///
-/// The same manifest and files give the same bytes; a lock that is there keeps its description. A prompt that is locked already is not locked with another
-/// hash under the same version: a domain where the manifest's governance makes domains immutable, any prompt where it
-/// requires a version increment.
+/// The same manifest and files give the same bytes; an existing lock keeps its description. The manifest's governance can
+/// forbid a changed hash under the same version: for domains if domains are immutable, for every prompt if it requires a
+/// version increment.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback lock write
@@ -50,54 +50,54 @@ enum LockAction {
   answerback lock write --lock -
 
 JSON output: {\"lock\", \"written\", \"prompts\", \"added\", \"changed\", \"removed\", \"findings\"}
-Exit codes: 0 written or current already, 1 not written because a rule forbids it, 2 something is missing.")]
+Exit codes: 0 written or already current, 1 not written because a rule forbids it, 2 something is missing.")]
 struct WriteArguments {
     #[command(flatten)]
-    set: SetOptions,
+    set: PromptSetOptions,
 
-    /// The version of the lock's format; that of the present lock if not said, else 1
+    /// The version of the lock's format [default: the version of the existing lock, or 1]
     #[arg(long, value_name = "1|2", value_parser = clap::value_parser!(u64).range(1..=2))]
     lockfile_version: Option<u64>,
 }
 
 /// Compare the lock with the manifest and with the prompts' files
 ///
-/// Every mismatch is named: another hash with what was expected and what was found, files that are missing, and
-/// files that look like prompts and are not locked.
+/// Every mismatch is listed: hashes that differ, with the expected and the actual one, missing files, and files that look
+/// like prompts and are not locked.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback lock verify
   answerback lock verify --manifest versions/prompt-manifest.json --root . --format json
 
-A file looks like a prompt when it stands in a folder of prompts and its name ends like theirs, from the first dot.
+A file looks like a prompt if it is in a folder of prompts and has the same file name suffix, from the first dot.
 JSON output: {\"manifest\", \"lock\", \"valid\", \"prompts\", \"findings\": [{\"document\", \"error_code\", \"field_path\",
 \"message\", \"severity\", \"expected_value\"?, \"actual_value\"?}]}
-Exit codes: 0 everything is as locked, 1 something is not, 2 it could not be told.")]
+Exit codes: 0 everything matches the lock, 1 something does not match, 2 it could not be checked.")]
 struct VerifyArguments {
     #[command(flatten)]
-    set: SetOptions,
+    set: PromptSetOptions,
 
-    /// How strictly to judge manifest and lock
+    /// The strictness of the checks of manifest and lock
     #[arg(long, value_enum, default_value_t = ProfileName::Strict)]
     profile: ProfileName,
 }
 
-/// Which prompts.
+/// The options that select the prompts.
 #[derive(Debug, clap::Args)]
-struct SetOptions {
+struct PromptSetOptions {
     /// The manifest
     #[arg(long, value_name = "FILE", default_value = "prompt-manifest.json")]
     manifest: PathBuf,
 
-    /// The lock; prompt-lock.json beside the manifest if not said
+    /// The lock [default: prompt-lock.json next to the manifest]
     #[arg(long, value_name = "FILE")]
     lock: Option<PathBuf>,
 
-    /// The folder that files are relative to; that of the manifest if not said
+    /// The folder that files are relative to [default: the folder of the manifest]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 
-    /// How to print
+    /// The output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 
@@ -105,7 +105,7 @@ struct SetOptions {
     limits: LimitOptions,
 }
 
-impl SetOptions {
+impl PromptSetOptions {
     fn manifest(&self) -> anyhow::Result<InputSource> {
         let file = self.manifest.display();
         if self.manifest.as_os_str() != "-" && !self.manifest.exists() {
@@ -139,8 +139,9 @@ fn write(arguments: &WriteArguments) -> anyhow::Result<Exit> {
     if let Err(Invalid { findings, .. }) =
         Invalid::unless_valid(Contract::Manifest.check(&manifest, Profile::Strict))
     {
-        let told = format!("{manifest_name} is not a valid prompt manifest; no lock was written");
-        return LockReport::of(Contract::Manifest, findings).refused(set, &told);
+        let message =
+            format!("{manifest_name} is not a valid prompt manifest; no lock was written");
+        return LockReport::of(Contract::Manifest, findings).print_rejection(set, &message);
     }
     let manifest = Manifest::from_document(&manifest).context(manifest_name)?;
     let path = set.lock();
@@ -159,7 +160,7 @@ fn write(arguments: &WriteArguments) -> anyhow::Result<Exit> {
     }
     let text = lock.to_text();
     if to_stdout {
-        write!(Leavable::new(io::stdout()), "{}", quiet_json(&text))?;
+        write!(ClosableOutput::new(io::stdout()), "{}", quiet_json(&text))?;
         return Ok(Exit::Good);
     }
     let name = path.display().to_string();
@@ -167,29 +168,29 @@ fn write(arguments: &WriteArguments) -> anyhow::Result<Exit> {
     let findings = before.map(|before| lock.check_replacing(before, &manifest.governance));
     let findings = findings.unwrap_or_default();
     if !findings.is_empty() {
-        let told = format!(
-            "{name} was left as it is: the manifest's rules of governance forbid the change"
+        let message = format!(
+            "{name} was not changed, because the governance rules of the manifest forbid the change"
         );
-        return LockReport::of(Contract::Lock, findings).refused(set, &told);
+        return LockReport::of(Contract::Lock, findings).print_rejection(set, &message);
     }
     let is_current = present.as_ref().is_some_and(|(bytes, _)| *bytes == text.as_bytes());
     if !is_current {
         replace(&path, text.as_bytes()).with_context(|| format!("cannot write {name}"))?;
     }
-    let changes = Changes::between(before, &lock);
-    let out = &mut Leavable::new(anstream::AutoStream::auto(io::stdout().lock()));
+    let changes = LockChanges::between(before, &lock);
+    let out = &mut ClosableOutput::new(anstream::AutoStream::auto(io::stdout().lock()));
     match set.format {
         OutputFormat::Json => {
-            let told = json!({
+            let line = json!({
                 "lock": name, "written": !is_current, "prompts": lock.prompts.len(),
                 "added": changes.added, "changed": changes.changed, "removed": changes.removed,
                 "findings": [],
             });
-            writeln!(out, "{}", quiet_json(&told.to_string()))?;
+            writeln!(out, "{}", quiet_json(&line.to_string()))?;
         }
         OutputFormat::Text => {
             let verb = if is_current { "is current" } else { "written" };
-            let count = counted(lock.prompts.len(), "prompt");
+            let count = count_noun(lock.prompts.len(), "prompt");
             writeln!(out, "{GOOD}✔{GOOD:#} {}: {verb}, {count}", sanitise(&name))?;
             for (word, keys) in [
                 ("added", changes.added),
@@ -215,8 +216,8 @@ fn present(path: &Path, limits: Limits) -> anyhow::Result<Option<(Vec<u8>, Lock)
     let input = InputSource::new(path);
     let why = || {
         format!(
-            "{} is there and cannot be read as a lock, so it cannot be told whether a locked prompt \
-             changed; restore it, or remove it to start anew",
+            "{} exists and cannot be read as a lock, so changes of locked prompts cannot be detected; restore it, or remove \
+             it to start over",
             path.display()
         )
     };
@@ -226,13 +227,13 @@ fn present(path: &Path, limits: Limits) -> anyhow::Result<Option<(Vec<u8>, Lock)
 }
 
 /// The changes of a new lock, by key.
-struct Changes<'l> {
+struct LockChanges<'l> {
     added: Vec<&'l String>,
     changed: Vec<&'l String>,
     removed: Vec<&'l String>,
 }
 
-impl<'l> Changes<'l> {
+impl<'l> LockChanges<'l> {
     fn between(before: Option<&'l Lock>, now: &'l Lock) -> Self {
         let was = |key: &String| before.and_then(|before| before.prompts.get(key));
         let added = now.prompts.keys().filter(|key| was(key).is_none()).collect();
@@ -268,7 +269,7 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<Exit> {
     }
     report.add(Contract::Lock, check_files(&entries, &files));
     let prompts = entries.len();
-    report.verified(set, &path, prompts)
+    report.print_result(set, &path, prompts)
 }
 
 /// The findings, each with the document that it belongs to.
@@ -288,16 +289,16 @@ impl LockReport {
     }
 
     /// Prints the reason why nothing was written.
-    fn refused(&self, set: &SetOptions, told: &str) -> anyhow::Result<Exit> {
-        let out = &mut Leavable::new(anstream::AutoStream::auto(io::stdout().lock()));
+    fn print_rejection(&self, set: &PromptSetOptions, message: &str) -> anyhow::Result<Exit> {
+        let out = &mut ClosableOutput::new(anstream::AutoStream::auto(io::stdout().lock()));
         match set.format {
             OutputFormat::Json => {
                 let lock = set.lock().display().to_string();
-                let told = json!({"lock": lock, "written": false, "findings": self.json()?});
-                writeln!(out, "{}", quiet_json(&told.to_string()))?;
+                let line = json!({"lock": lock, "written": false, "findings": self.json()?});
+                writeln!(out, "{}", quiet_json(&line.to_string()))?;
             }
             OutputFormat::Text => {
-                writeln!(out, "{BAD}✘{BAD:#} {}", sanitise(told))?;
+                writeln!(out, "{BAD}✘{BAD:#} {}", sanitise(message))?;
                 self.lines(out)?;
             }
         }
@@ -305,25 +306,30 @@ impl LockReport {
     }
 
     /// Prints the result of the comparison.
-    fn verified(&self, set: &SetOptions, lock: &Path, prompts: usize) -> anyhow::Result<Exit> {
-        let out = &mut Leavable::new(anstream::AutoStream::auto(io::stdout().lock()));
+    fn print_result(
+        &self,
+        set: &PromptSetOptions,
+        lock: &Path,
+        prompts: usize,
+    ) -> anyhow::Result<Exit> {
+        let out = &mut ClosableOutput::new(anstream::AutoStream::auto(io::stdout().lock()));
         let errors = self.findings.iter().filter(|(_, finding)| finding.is_error()).count();
         let (manifest, lock) = (set.manifest.display().to_string(), lock.display().to_string());
         match set.format {
             OutputFormat::Json => {
-                let told = json!({
+                let line = json!({
                     "manifest": manifest, "lock": lock, "valid": errors == 0, "prompts": prompts,
                     "findings": self.json()?,
                 });
-                writeln!(out, "{}", quiet_json(&told.to_string()))?;
+                writeln!(out, "{}", quiet_json(&line.to_string()))?;
             }
             OutputFormat::Text => {
-                let count = counted(prompts, "prompt");
+                let count = count_noun(prompts, "prompt");
                 let lock = sanitise(&lock);
                 if errors == 0 {
-                    writeln!(out, "{GOOD}✔{GOOD:#} {lock}: {count}, everything is as locked")?;
+                    writeln!(out, "{GOOD}✔{GOOD:#} {lock}: {count}, everything matches the lock")?;
                 } else {
-                    let errors = counted(errors, "error");
+                    let errors = count_noun(errors, "error");
                     writeln!(out, "{BAD}✘{BAD:#} {lock}: {count}, {errors}")?;
                 }
                 self.lines(out)?;
@@ -351,13 +357,13 @@ impl LockReport {
         self.findings
             .iter()
             .map(|(contract, finding)| {
-                let mut told = json!({"document": contract.as_str()});
-                if let (Value::Object(told), Value::Object(members)) =
-                    (&mut told, serde_json::to_value(finding)?)
+                let mut line = json!({"document": contract.as_str()});
+                if let (Value::Object(line), Value::Object(members)) =
+                    (&mut line, serde_json::to_value(finding)?)
                 {
-                    told.extend(members);
+                    line.extend(members);
                 }
-                Ok(told)
+                Ok(line)
             })
             .collect()
     }

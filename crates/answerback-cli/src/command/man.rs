@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::CommandFactory;
 
-use crate::arguments::Arguments as Program;
+use super::ProgramArguments;
 use crate::exit::Exit;
-use crate::output::Leavable;
+use crate::output::ClosableOutput;
 
 /// Print the manual page, or write one page a command into a folder
 #[derive(Debug, clap::Args)]
@@ -21,12 +21,12 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
-    let program = Program::command();
+    let program = ProgramArguments::command();
     match &arguments.dir {
         None => {
             let mut page = Vec::new();
             clap_mangen::Man::new(program).render(&mut page)?;
-            Leavable::new(io::stdout()).write_all(&page)?;
+            ClosableOutput::new(io::stdout()).write_all(&page)?;
         }
         Some(dir) => {
             fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;

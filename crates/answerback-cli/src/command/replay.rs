@@ -19,32 +19,32 @@ use crate::configuration::ConfigurationOptions;
 use crate::exit::Exit;
 use crate::input::InputSource;
 use crate::options::{LimitOptions, OutputFormat};
-use crate::output::{Leavable, NOBODY_READS, push_line, sanitise, say};
+use crate::output::{ClosableOutput, OUTPUT_CLOSED, push_line, sanitise, say};
 use crate::pipeline::{self, Piece, PipelineWork};
 use crate::progress::ProgressLine;
 use crate::report;
 
-/// Judge a log of tool calls, in order, with retries tracked
+/// Check a log of tool calls, in order, with retries tracked
 ///
-/// Every call is answered as a model would have been: what is wrong, which attempt it was, and from the last
-/// attempt on the escalation to a person. Attempts are counted for each conversation and tool.
+/// Every call gets the result that a model would get: the problems, the attempt, and from the last attempt on the
+/// escalation to a person. Attempts are counted per conversation and tool.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback replay --tools tools.json calls.ndjson
   answerback replay --tools tools.json --summary calls.ndjson
   my-agent --log | answerback replay --tools tools.json --strict -
 
-A line of the log:
+Each line of the log:
   {\"id\", \"tool\", \"arguments\", \"conversation\"?, \"turn\"?, \"model\"?}
-  'arguments' is a value, or a string: the text the model wrote. Calls of one 'turn' are parallel calls and share
-  an attempt; a line without it is a turn of its own.
+  'arguments' is a value, or a string with the model's text. Calls with the same 'turn' are parallel calls and share an
+  attempt; a line without 'turn' is a separate turn.
 
-A line of the answer:
+Each line of the output:
   {\"tool_call_id\", \"tool\", \"valid\", \"attempt\", \"max_attempts\", \"status\": \"ok\"|\"retry\"|\"blocked\"|\"unchecked\",
    \"errors\": […], \"repair\": {…}|null, \"result\": {…}|null, \"escalation\": {…}|null}
 
-Exit codes: 0 all calls are valid, 1 some are not, 2 a line is no call, or nothing could be judged: the schema of no
-tool that was called can be used (status 'unchecked').")]
+Exit codes: 0 all calls are valid, 1 some are not valid, 2 a line is not a call, or no call could be checked because all
+schemas are unusable (status 'unchecked').")]
 pub(crate) struct Arguments {
     /// The list of tools, in the form of MCP, `OpenAI`, Anthropic, Gemini or Bedrock
     #[arg(long, value_name = "TOOLS.json")]
@@ -53,18 +53,18 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     configuration: ConfigurationOptions,
 
-    /// Print failure rates by tool, model, place and code instead of the answers
+    /// Print failure rates by tool, model, place and code instead of the results
     #[arg(long)]
     summary: bool,
 
-    /// How to print: answers are JSON unless text is asked for, a summary is text unless JSON is
+    /// The output format [default: json for results, text for a summary]
     #[arg(long, value_enum)]
     format: Option<OutputFormat>,
 
     #[command(flatten)]
     limits: LimitOptions,
 
-    /// The calls, one JSON object a line; '-' is standard input
+    /// The calls, one JSON object per line; '-' is standard input
     #[arg(value_name = "CALLS.ndjson")]
     calls: PathBuf,
 }
@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         // Nothing in the document looks like a tool of any known format.
         Err(CatalogueError::Shape(error)) if error.place.is_root() => {
             bail!(
-                "{}: not a list of tools; write [{{\"name\": …, \"inputSchema\": {{…}}}}], or the list that a model is given",
+                "{}: not a list of tools; write [{{\"name\": …, \"inputSchema\": {{…}}}}], or the list that is sent to the model",
                 tools.name()
             )
         }
@@ -105,22 +105,24 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let ran = pipeline::run(&input.name(), log, limits.max_bytes, &replay, |done| {
         writer.write(done)?;
         // The exit code must not claim that unread calls are valid.
-        if writer.output.is_left() && !has_end {
-            bail!(NOBODY_READS);
+        if writer.output.is_closed() && !has_end {
+            bail!(OUTPUT_CLOSED);
         }
         Ok(())
     });
     writer.progress.finish();
-    if ran.is_err() && writer.output.is_left() && writer.exit != Exit::Good {
+    if ran.is_err() && writer.output.is_closed() && writer.exit != Exit::Good {
         return Ok(writer.exit);
     }
     ran?;
     if writer.calls == 0 {
-        say(&format!("error: {} holds no calls", input.name()));
-        writer.exit = Exit::CouldNotJudge;
+        say(&format!("error: {} contains no calls", input.name()));
+        writer.exit = Exit::CouldNotCheck;
     } else if writer.judged == 0 && writer.exit == Exit::Good {
-        say("error: no call could be judged: mend the schemas that are named above");
-        writer.exit = Exit::CouldNotJudge;
+        say(
+            "error: no call could be checked, because all schemas are unusable; correct the schemas named above",
+        );
+        writer.exit = Exit::CouldNotCheck;
     }
     if let Some(summary) = replay.summary {
         let summary = summary.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -152,7 +154,7 @@ struct Replay<'r> {
     format: OutputFormat,
 }
 
-/// A line of the log: a call, or the error in it.
+/// Each line of the log: a call, or the error in it.
 struct ReplayLine<'r> {
     number: usize,
     judged: Result<Judged<'r>, CallLineError>,
@@ -161,7 +163,7 @@ struct ReplayLine<'r> {
 
 /// The result of one piece.
 #[derive(Default)]
-struct Done {
+struct CheckedPiece {
     text: String,
     notes: Vec<String>,
     exit: Option<Exit>,
@@ -173,7 +175,7 @@ struct Done {
 
 impl<'r> PipelineWork for Replay<'r> {
     type Judged = (u64, Vec<ReplayLine<'r>>);
-    type Done = Done;
+    type Done = CheckedPiece;
 
     fn judge(&self, piece: &Piece) -> Self::Judged {
         let mut bytes = 0;
@@ -203,14 +205,14 @@ impl<'r> PipelineWork for Replay<'r> {
         }
     }
 
-    fn finish(&self, (bytes, lines): Self::Judged) -> Done {
-        let mut done = Done { bytes, calls: lines.len() as u64, ..Done::default() };
+    fn finish(&self, (bytes, lines): Self::Judged) -> CheckedPiece {
+        let mut done = CheckedPiece { bytes, calls: lines.len() as u64, ..CheckedPiece::default() };
         for ReplayLine { number, judged, outcome } in lines {
             match judged {
                 Ok(judged) => self.add(&mut done, judged, outcome),
                 Err(error) => {
                     done.notes.push(no_call(number, &error));
-                    done.exit = Some(Exit::CouldNotJudge);
+                    done.exit = Some(Exit::CouldNotCheck);
                 }
             }
         }
@@ -219,7 +221,7 @@ impl<'r> PipelineWork for Replay<'r> {
 }
 
 impl Replay<'_> {
-    fn add(&self, done: &mut Done, judged: Judged<'_>, outcome: Outcome) {
+    fn add(&self, done: &mut CheckedPiece, judged: Judged<'_>, outcome: Outcome) {
         if let Some(fault) = &judged.unchecked {
             let tool = &judged.tool;
             done.notes.push(format!("warning: calls of {tool:?} are not checked: {fault}"));
@@ -227,7 +229,9 @@ impl Replay<'_> {
         let problems = judged.schema().map(Schema::problems).unwrap_or_default();
         done.notes.extend(problems.iter().map(|problem| {
             let tool = &judged.tool;
-            format!("warning: a part of the schema of {tool:?} is not checked as it is written: {problem}")
+            format!(
+                "warning: a part of the schema of {tool:?} is not checked as written: {problem}"
+            )
         }));
         let exit = if judged.is_valid() { Exit::Good } else { Exit::NotGood };
         // Text that is not JSON is invalid under any schema.
@@ -291,10 +295,10 @@ fn push_text(text: &mut String, answer: &Answer) {
 
 /// Writes the results of the workers.
 struct ReplayWriter {
-    output: Leavable<io::StdoutLock<'static>>,
+    output: ClosableOutput<io::StdoutLock<'static>>,
     progress: ProgressLine,
     /// The notes that were printed, so that each is printed once and not for every call.
-    told: BTreeSet<String>,
+    printed: BTreeSet<String>,
     calls: u64,
     judged: u64,
     exit: Exit,
@@ -305,15 +309,15 @@ impl ReplayWriter {
         let output = io::stdout().lock();
         // Results on a terminal already show the progress.
         let progress = ProgressLine::new("calls").with_watched(is_summary || !output.is_terminal());
-        let output = Leavable::new(output);
-        Self { output, progress, told: BTreeSet::new(), calls: 0, judged: 0, exit: Exit::Good }
+        let output = ClosableOutput::new(output);
+        Self { output, progress, printed: BTreeSet::new(), calls: 0, judged: 0, exit: Exit::Good }
     }
 
-    fn write(&mut self, done: Done) -> anyhow::Result<()> {
+    fn write(&mut self, done: CheckedPiece) -> anyhow::Result<()> {
         self.output.write_all(done.text.as_bytes())?;
         self.exit = self.exit.max(done.exit.unwrap_or(Exit::Good));
         for note in done.notes {
-            if self.told.insert(note.clone()) {
+            if self.printed.insert(note.clone()) {
                 self.progress.finish();
                 say(&note);
             }

@@ -4,7 +4,7 @@ use answerback::schema;
 use anyhow::bail;
 
 use crate::exit::Exit;
-use crate::output::Leavable;
+use crate::output::ClosableOutput;
 
 /// Print a contract's JSON Schema
 ///
@@ -14,17 +14,17 @@ use crate::output::Leavable;
   answerback schema
   answerback schema tool > tool.schema.json")]
 pub(crate) struct Arguments {
-    /// Which schema
+    /// The name of the schema
     #[arg(value_name = "NAME")]
     name: Option<String>,
 
-    /// How to print: a schema is JSON in any case, the list is text or JSON
+    /// The format of the list; a schema is always JSON
     #[arg(long, value_enum, default_value_t = crate::options::OutputFormat::Text)]
     format: crate::options::OutputFormat,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
-    let mut out = Leavable::new(io::stdout().lock());
+    let mut out = ClosableOutput::new(io::stdout().lock());
     let Some(name) = &arguments.name else {
         for schema in schema::ALL {
             match arguments.format {
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         let names: Vec<&str> = schema::ALL.iter().map(|schema| schema.name).collect();
         let shown: String =
             name.chars().filter(|character| !character.is_control()).take(40).collect();
-        bail!("there is no schema {shown:?}; there are {}", names.join(", "));
+        bail!("there is no schema {shown:?}; the schemas are {}", names.join(", "));
     };
     writeln!(out, "{:#}", schema.document())?;
     Ok(Exit::Good)

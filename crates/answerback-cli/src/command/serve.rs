@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use answerback::config::EventsConfig;
 use answerback::json::Limits;
-use answerback_console::{Console, ConsoleSettings, Retention};
 use answerback_gateway::serve::{Backend, Place, Service};
 use answerback_gateway::{Listed, Recorder, Secret, ServerSettings, ServiceSettings, Variable};
 use answerback_http::{
@@ -18,23 +17,25 @@ use answerback_http::{
 };
 use answerback_mcp::link::{Program, Remote};
 use answerback_store::Store;
+use answerback_web::{Console, ConsoleSettings, Retention};
 use anyhow::Context;
 use serde_json::json;
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::address::Address;
+use crate::agent_tools::AgentTools;
 use crate::command::ledger::authority::AuthorityOptions;
-use crate::command::warden::warden;
+use crate::command::reaper::shared_reaper;
 use crate::configuration::Configuration;
-use crate::console::{ConfiguredGovernance, Desk, Server};
-use crate::demo::{self, Demo};
+use crate::console_host::{ConfiguredGovernance, GatewayConsoleHost};
+use crate::demo::{self, DemoFolder};
 use crate::exit::Exit;
-use crate::folders;
 use crate::gateway::GatewayOptions;
 use crate::log_format::LogOptions;
 use crate::output::say;
 use crate::runtime::{log, log_from, stop};
-use crate::tokens::{LAUNCHER, LAUNCHER_FILE, OWN, OWN_FILE, OWN_SCOPES, with_named};
+use crate::server_address::ServerAddress;
+use crate::tokens::{LAUNCHER, LAUNCHER_FILE, OWN, OWN_FILE, OWN_SCOPES, with_configured_tokens};
+use crate::user_folders;
 use crate::webhook::Webhook;
 
 /// The default port.
@@ -50,8 +51,8 @@ const LAST_WORK: Duration = Duration::from_secs(1);
 
 /// Serve several MCP servers behind one endpoint, each call checked, answered and recorded
 ///
-/// Clients speak Streamable HTTP to /mcp, which has the tools of all servers, or to /mcp/NAME, which has those of one.
-/// Without a configuration the server behind is `answerback tools`.
+/// Clients connect over Streamable HTTP to /mcp, which has the tools of all servers, or to /mcp/NAME for one server.
+/// Without a configuration the only server is `answerback tools`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback serve --demo
@@ -59,17 +60,19 @@ const LAST_WORK: Duration = Duration::from_secs(1);
   answerback serve --config .agent/config.yml --listen 127.0.0.1:0
   answerback serve --no-record --token-file ./token
 
-The servers stand in the configuration:
+The servers are listed in the configuration:
   gateway:
     upstreams:
       files: {command: npx, args: [-y, \"@modelcontextprotocol/server-filesystem\", /data]}
       search: {url: \"https://example.org/mcp\", headers: {Authorization: {env: TOKEN}}}
 
-Every request needs a token: the one in --token-file, made on first use, or one that gateway.tokens names. What waits
-for a person is in `answerback inbox` and at /api/cases. SIGHUP reads the configuration again, without dropping a call. /healthz and /readyz need no token, /metrics needs the scope read.
-$ANSWERBACK_LOG (error, warn, info, debug) says how much is told on standard error.")]
+Every request needs a token: the one in --token-file, created on first use, or one from gateway.tokens. Cases that wait
+for a person are in `answerback inbox` and at /api/cases. SIGHUP reloads the configuration without dropping calls.
+/healthz and /readyz need no token, /metrics needs the scope read.
+$ANSWERBACK_LOG (error, warn, info, debug) sets the log level on standard error.")]
 pub(crate) struct Arguments {
-    /// Where to listen; otherwise gateway.listen of the configuration, else 127.0.0.1:7311. Port 0 is any that is free
+    /// The address to listen on; port 0 selects a free port [default: gateway.listen in the configuration, or
+    /// 127.0.0.1:7311]
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     listen: Option<SocketAddr>,
 
@@ -77,11 +80,11 @@ pub(crate) struct Arguments {
     #[arg(long)]
     allow_remote: bool,
 
-    /// The file of our own token, made on first use; otherwise serve.token beside the store
+    /// The file with the server's own token, created on first use [default: serve.token next to the store]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 
-    /// Play a short conversation through the gateway, in a temporary folder, to see every page of the console alive
+    /// Run a demo: a scripted conversation in a temporary folder fills every page of the console
     #[arg(long, conflicts_with_all = ["no_record", "store", "key", "anchor", "config", "token_file"])]
     demo: bool,
 
@@ -104,8 +107,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     }
     // Calls in the demo fail on purpose, so their warnings are not logged.
     log_from(LevelFilter::ERROR, arguments.log)?;
-    let demo = Demo::prepare()?;
-    let options = GatewayOptions::within(demo.folder());
+    let demo = DemoFolder::prepare()?;
+    let options = GatewayOptions::within(demo.path());
     // Another demo or server may use the default port.
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     serve(&Arguments {
@@ -123,13 +126,13 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
     let configuration = location.configuration()?;
     let settings = settings(configuration)?;
     let backends = backends(configuration, &settings, |name| arguments.gateway.pins(name))?;
-    tell_missing(&backends);
+    warn_about_missing(&backends);
     let listen = arguments.listen.or(settings.listen);
     let listen = listen.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, PORT).into());
     // This check comes first, so that a rejected start leaves no ledger, key or token behind.
     if !listen.ip().is_loopback() && !arguments.allow_remote {
         anyhow::bail!(
-            "other machines can reach {listen}; listen on 127.0.0.1, or add --allow-remote and put a proxy with TLS in front"
+            "other machines can reach {listen}, without TLS; listen on 127.0.0.1, or add --allow-remote and put a proxy with TLS in front"
         );
     }
     let listen = ListenSettings::from(listen).with_remote_allowed(arguments.allow_remote);
@@ -137,7 +140,7 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
         Some(file) => file.clone(),
         None => location.folder()?.join(OWN_FILE),
     };
-    folders::make_for(&token_file)?;
+    user_folders::create_parent(&token_file)?;
     let (tokens, token) = arguments.tokens(&token_file, configuration, &settings)?;
     let governance = governance(configuration)?;
     let metrics = Metrics::install()?;
@@ -162,11 +165,11 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
         let listener = Listener::bind(listen).await?;
         let console = recorder.is_some().then(|| console_of(listener.address())).flatten();
         let gateway = gateway.with_console(console.clone());
-        let desk = Desk::default();
-        let own = recorder.is_some().then(|| desk.beside(&settings.servers)).flatten();
+        let agent_tools = AgentTools::default();
+        let own = recorder.is_some().then(|| agent_tools.backend_unless_name_clash(&settings.servers)).flatten();
         let backends = backends.into_iter().chain(own);
         let service = Service::new(Arc::new(gateway), backends);
-        service.start().await.context("nothing can be recorded, so nothing is served")?;
+        service.start().await.context("the ledger cannot be written, so nothing is served; check it with `answerback doctor`")?;
         let shown = Arc::clone(&service);
         let metrics = metrics.routes_after(move || shown.show_figures());
         let mut routes = service.routes().merge(health(&service).routes()).merge(metrics);
@@ -180,45 +183,45 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
             None => None,
         };
         if let Some((console, _, sessions)) = &opened {
-            desk.open(console);
+            agent_tools.set_console(console);
             routes = routes.merge(console.routes());
             guard = guard.with_sessions(sessions.clone());
             tokio::spawn(Arc::clone(console).follow());
             let EventsConfig { keep_days, keep_count, .. } = configuration.config.console.events;
             let retention = Retention::new(keep_days, keep_count.into());
-            tokio::spawn(Arc::clone(console).keep_events(retention));
+            tokio::spawn(Arc::clone(console).prune_events_periodically(retention));
             if let Some(url) = configuration.config.console.webhook.clone() {
                 let file = arguments.gateway.location.folder()?.join(WEBHOOK_FILE);
                 let webhook = Webhook::new(url, file);
-                let (from, noting) = (webhook.next(), webhook.clone());
-                let tell = move |decision| webhook.clone().tell(decision);
-                let note = move |next| noting.note(next);
-                tokio::spawn(Arc::clone(console).tell_decisions(from, tell, note));
+                let (from, positions) = (webhook.next(), webhook.clone());
+                let notify = move |decision| webhook.clone().send(decision);
+                let save_position = move |next| positions.save_position(next);
+                tokio::spawn(Arc::clone(console).notify_decisions(from, notify, save_position));
             }
         }
-        let said = match &opened {
+        let published = match &opened {
             Some(_) => {
-                Some(Address::say(&arguments.gateway.location.folder()?, listener.address())?)
+                Some(ServerAddress::publish(&arguments.gateway.location.folder()?, listener.address())?)
             }
             None => None,
         };
-        greet(&listener, &service, arguments, &token, &token_file);
+        print_endpoint(&listener, &service, arguments, &token, &token_file);
         if let Some((_, _, sessions)) = &opened {
-            greet_person(&listener, sessions, arguments)?;
+            print_launch_link(&listener, sessions, arguments)?;
         }
         if arguments.demo {
-            say("demo     a short conversation is played through the gateway; Ctrl-C ends it and removes its folder");
+            say("demo     a scripted conversation is running; Ctrl-C ends it and removes its folder");
             let (address, token) = (listener.address(), token.clone());
             let folder = arguments.gateway.location.folder()?;
             // The thread ends with the process.
             std::thread::spawn(move || demo::play(address, token.text(), &folder));
         }
-        let server = opened.as_ref().map(|(_, server, _)| server);
+        let host = opened.as_ref().map(|(_, host, _)| host);
         let was_at_terminal = std::io::stderr().is_terminal();
         let reloading = async {
-            let mut asked = ReloadRequest::new();
+            let mut requests = ReloadRequest::new();
             loop {
-                asked.again().await;
+                requests.next().await;
                 // The terminal was closed, so this hang-up is not a request to reload.
                 if was_at_terminal && !std::io::stderr().is_terminal() {
                     return;
@@ -229,14 +232,14 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
                     &service,
                     &table,
                     (recorder.clone(), console.clone()),
-                    (server, &desk),
+                    (host, &agent_tools),
                 );
                 match reloaded.await {
                     Ok(()) => {
-                        say("the configuration was read again; it holds for clients that come now");
+                        say("the configuration was reloaded; it applies to new clients");
                     }
                     Err(error) => {
-                        say(&format!("error: the configuration stays as it was: {error:#}"));
+                        say(&format!("error: the configuration was not reloaded: {error:#}; correct it and send SIGHUP again"));
                     }
                 }
             }
@@ -245,8 +248,8 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
             () = answerback_http::serve(listener, routes, guard, stopped) => {}
             () = reloading => {}
         }
-        drop(said);
-        service.stop().await.context("the end could not be recorded")
+        drop(published);
+        service.stop().await.context("the shutdown could not be recorded")
     });
     // A running check cannot be aborted, so the runtime does not wait for it. Its writes are discarded.
     runtime.shutdown_timeout(LAST_WORK);
@@ -264,23 +267,25 @@ async fn reload(
     service: &Service,
     table: &TokenTable,
     (recorder, console): (Option<Recorder>, Option<String>),
-    (server, desk): (Option<&Arc<Server>>, &Desk),
+    (host, agent_tools): (Option<&Arc<GatewayConsoleHost>>, &AgentTools),
 ) -> anyhow::Result<()> {
     let location = &arguments.gateway.location;
-    let configuration = location.configuration_anew()?;
+    let configuration = location.reread_configuration()?;
     let settings = settings(&configuration)?;
     let backends = backends(&configuration, &settings, |name| arguments.gateway.pins(name))?;
-    tell_missing(&backends);
+    warn_about_missing(&backends);
     let (tokens, _) = arguments.tokens(token_file, &configuration, &settings)?;
     let governance = governance(&configuration)?;
-    let gateway = arguments.gateway.gateway_anew(&configuration, recorder)?.with_console(console);
-    let own = server.is_some().then(|| desk.beside(&settings.servers)).flatten();
+    let gateway =
+        arguments.gateway.reloaded_gateway(&configuration, recorder)?.with_console(console);
+    let own =
+        host.is_some().then(|| agent_tools.backend_unless_name_clash(&settings.servers)).flatten();
     let backends = backends.into_iter().chain(own);
     service.replace(Arc::new(gateway), backends).await?;
     table.replace(tokens);
-    if let Some(server) = server {
-        let server = Arc::clone(server);
-        tokio::task::spawn_blocking(move || server.govern(governance)).await??;
+    if let Some(host) = host {
+        let host = Arc::clone(host);
+        tokio::task::spawn_blocking(move || host.set_governance(governance)).await??;
     }
     Ok(())
 }
@@ -294,10 +299,11 @@ impl Arguments {
         governance: ConfiguredGovernance,
         listener: &Listener,
         configuration: &Configuration,
-    ) -> anyhow::Result<(Arc<Console>, Arc<Server>, Sessions)> {
+    ) -> anyhow::Result<(Arc<Console>, Arc<GatewayConsoleHost>, Sessions)> {
         let location = &self.gateway.location;
-        let server = Arc::new(Server::new(store.clone(), Arc::clone(service), location.path()?));
-        server.govern(governance)?;
+        let host =
+            Arc::new(GatewayConsoleHost::new(store.clone(), Arc::clone(service), location.path()?));
+        host.set_governance(governance)?;
         let folder = location.folder()?;
         let scopes = [Scope::Read, Scope::Decide];
         let sessions = Sessions::kept_in(&folder.join(SESSIONS_FILE), CONSOLE, scopes)?;
@@ -309,8 +315,8 @@ impl Arguments {
             .with_demo(self.demo)
             .with_readers(usize::try_from(readers).unwrap_or(usize::MAX))
             .with_launcher(LAUNCHER);
-        let console = Console::new(store.clone(), sessions.clone(), server.clone(), settings)?;
-        Ok((console, server, sessions))
+        let console = Console::new(store.clone(), sessions.clone(), host.clone(), settings)?;
+        Ok((console, host, sessions))
     }
 
     /// Builds the token table. A user who can read the launcher's token file may create links to the console.
@@ -323,11 +329,11 @@ impl Arguments {
         let (mut tokens, token) = Tokens::from_file_or_new(file, OWN, OWN_SCOPES)?;
         if !self.gateway.no_record {
             let launcher = self.gateway.location.folder()?.join(LAUNCHER_FILE);
-            folders::make_for(&launcher)?;
+            user_folders::create_parent(&launcher)?;
             let (_, launch) = Tokens::from_file_or_new(&launcher, LAUNCHER, Scope::Admin)?;
             tokens = tokens.with(LAUNCHER, &launch, Scope::Admin)?;
         }
-        Ok((with_named(tokens, configuration, settings)?, token))
+        Ok((with_configured_tokens(tokens, configuration, settings)?, token))
     }
 }
 
@@ -349,7 +355,7 @@ pub(super) fn governance(configuration: &Configuration) -> anyhow::Result<Config
 
 /// Prints a launch link for the person who started the server. It is printed to a terminal only, because its bearer can
 /// decide.
-fn greet_person(
+fn print_launch_link(
     listener: &Listener,
     sessions: &Sessions,
     arguments: &Arguments,
@@ -359,7 +365,7 @@ fn greet_person(
         let token = sessions.launch()?;
         say(&format!("console  http://{}/#t={}", listener.address(), token.text()));
         let another = command(arguments, "link");
-        say(&format!("         (opens once, within five minutes; another: {another})"));
+        say(&format!("         (valid once, for five minutes; another: {another})"));
     } else {
         say(&format!("console  {}", command(arguments, "link")));
     }
@@ -380,7 +386,7 @@ impl ReloadRequest {
         }
     }
 
-    async fn again(&mut self) {
+    async fn next(&mut self) {
         #[cfg(unix)]
         if let Some(hang_up) = &mut self.hang_up
             && hang_up.recv().await.is_some()
@@ -401,13 +407,13 @@ fn settings(configuration: &Configuration) -> anyhow::Result<ServiceSettings> {
 }
 
 /// Warns about servers whose program is missing, before a client runs into it. The other servers still start.
-fn tell_missing(backends: &[Backend]) {
+fn warn_about_missing(backends: &[Backend]) {
     for backend in backends {
         if let Some(program) = backend.missing() {
             let (name, program) = (backend.name(), program.to_string_lossy());
             say(&format!(
-                "warning: the server {name} cannot be started: there is no program {program:?} that can be run; install \
-                 it, or write where it lies as gateway.upstreams.{name}.command"
+                "warning: the server {name} cannot be started: there is no executable program {program:?}; install \
+                 it, or set its path as gateway.upstreams.{name}.command"
             ));
         }
     }
@@ -433,7 +439,7 @@ pub(super) fn backends(
         let place = match place {
             Place::Program(program) => {
                 let program = program.without_variables(secrets.clone());
-                Place::Program(program.with_warden(warden()))
+                Place::Program(program.with_warden(shared_reaper()))
             }
             place => place,
         };
@@ -523,7 +529,7 @@ fn health(service: &Arc<Service>) -> Health {
 }
 
 /// Prints how to connect. The token is printed to a terminal only, because a log file would keep it.
-fn greet(
+fn print_endpoint(
     listener: &Listener,
     service: &Service,
     arguments: &Arguments,
@@ -546,7 +552,7 @@ fn greet(
         say("");
     }
     if !arguments.gateway.no_record {
-        say(&format!("What waits for a person: {}", command(arguments, "inbox list")));
+        say(&format!("Waiting for you: {}", command(arguments, "inbox list")));
     }
 }
 

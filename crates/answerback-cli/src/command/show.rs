@@ -10,17 +10,17 @@ use serde_json::Value;
 use crate::exit::Exit;
 use crate::input::InputSource;
 use crate::options::{LimitOptions, OutputFormat, unrecognised};
-use crate::output::{Leavable, quiet_json, say};
-use crate::plural::counted;
+use crate::output::{ClosableOutput, quiet_json, say};
+use crate::plural::count_noun;
 use crate::shell::quoted;
 use crate::show::{self, Charset, Sheet};
 use crate::terminal;
 
 /// Draw envelopes on the terminal: tables, charts, documents, code, timelines
 ///
-/// The contract is recognised by the document's shape. A document that is broken in places is drawn
-/// as far as it goes. Text of the document can never act on the terminal: escape sequences, controls
-/// and characters that hide or reorder text are shown, not sent.
+/// The contract is recognized by the document's shape. An invalid document is drawn as far as possible.
+/// Text of the document never controls the terminal: escape sequences, control characters and characters
+/// that hide or reorder text are printed visibly.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback show reply.json\n  \
@@ -28,22 +28,22 @@ use crate::terminal;
     answerback show --width 120 --all reply.json | less\n  \
     answerback show --color always reply.json | less -R\n  \
     answerback show --as tool broken.json\n\n\
-    Exit codes: 0 drawn, 2 unreadable, not JSON or not recognised. A document that breaks its contract\n\
-    is drawn and ends with 0; standard error then says that answerback check has findings.")]
+    Exit codes: 0 drawn, 2 unreadable, not JSON or not recognized. A document that breaks its contract\n\
+    is drawn with exit code 0, and a note on standard error refers to answerback check.")]
 pub(crate) struct Arguments {
     /// The documents; '-' is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Draw it as this contract instead of recognising it
+    /// The contract to draw as, instead of recognizing it
     #[arg(long = "as", value_name = "CONTRACT", value_parser = crate::options::contract())]
     contract: Option<Contract>,
 
-    /// Columns to draw in [default: the terminal's width, else 80]
+    /// The width in columns [default: the terminal's width, or 80]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..=1000))]
     width: Option<u16>,
 
-    /// Rows of a table, events, signals and bars to draw before the rest is counted
+    /// The number of rows, events, signals and bars to draw; the rest is only counted
     #[arg(long, value_name = "N", default_value_t = 50, conflicts_with = "all",
           value_parser = clap::value_parser!(u32).range(1..))]
     rows: u32,
@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     all: bool,
 
-    /// When to use colours; auto looks at the terminal and `NO_COLOR`
+    /// When to use colors; auto depends on the terminal and `NO_COLOR`
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
     color: Color,
 
@@ -82,24 +82,24 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         Color::Always => ColorChoice::Always,
         Color::Never => ColorChoice::Never,
     };
-    let in_colour = choice != ColorChoice::Never;
+    let in_color = choice != ColorChoice::Never;
     let sheet = arguments.sheet();
     let is_several = arguments.files.len() > 1 && arguments.format == OutputFormat::Text;
-    let mut output = Leavable::new(AutoStream::new(output.lock(), choice));
+    let mut output = ClosableOutput::new(AutoStream::new(output.lock(), choice));
     let mut exit = Exit::Good;
     for (index, file) in arguments.files.iter().enumerate() {
         let input = InputSource::new(file);
-        let text = match arguments.shown(&input, sheet, in_colour) {
+        let text = match arguments.shown(&input, sheet, in_color) {
             Ok(text) => text,
             Err(error) => {
                 say(&format!("error: {error:#}"));
-                exit = Exit::CouldNotJudge;
+                exit = Exit::CouldNotCheck;
                 continue;
             }
         };
         if is_several {
             let gap = if index > 0 { "\n" } else { "" };
-            let heading = show::file_heading(sheet, &input.name(), in_colour);
+            let heading = show::file_heading(sheet, &input.name(), in_color);
             write!(output, "{gap}{heading}").context("cannot write")?;
         }
         output.write_all(text.as_bytes()).context("cannot write")?;
@@ -114,7 +114,7 @@ pub(crate) fn draw(contract: Contract, document: &Value) -> anyhow::Result<()> {
     let choice = AutoStream::choice(&output);
     let sheet = Sheet { width: terminal_width(), rows: 50, charset: Charset::Unicode };
     let text = show::draw(sheet, contract, document, choice != ColorChoice::Never);
-    let mut output = Leavable::new(AutoStream::new(output.lock(), choice));
+    let mut output = ClosableOutput::new(AutoStream::new(output.lock(), choice));
     output.write_all(text.as_bytes()).context("cannot write")
 }
 
@@ -133,7 +133,7 @@ impl Arguments {
     }
 
     /// Formats one document as text.
-    fn shown(&self, input: &InputSource, sheet: Sheet, in_colour: bool) -> anyhow::Result<String> {
+    fn shown(&self, input: &InputSource, sheet: Sheet, in_color: bool) -> anyhow::Result<String> {
         let document = input.document(self.limits.limits())?;
         if self.format == OutputFormat::Json {
             return Ok(format!("{}\n", quiet_json(&document.value.to_string())));
@@ -146,21 +146,21 @@ impl Arguments {
                     .contract
             }
         };
-        tell_findings(input, contract, &document);
-        Ok(show::draw(sheet, contract, &document.value, in_colour))
+        report_findings(input, contract, &document);
+        Ok(show::draw(sheet, contract, &document.value, in_color))
     }
 }
 
 /// Reports on standard error if the document breaks its contract.
-fn tell_findings(input: &InputSource, contract: Contract, document: &Document) {
+fn report_findings(input: &InputSource, contract: Contract, document: &Document) {
     let found = contract.check(&document.value, Profile::Strict);
     let all = || document.findings.iter().chain(&found);
     if all().any(answerback::ValidationError::is_error) {
-        let findings = counted(all().count(), "finding");
+        let findings = count_noun(all().count(), "finding");
         let name = input.name();
         let file = quoted(&name);
         say(&format!(
-            "{name}: drawn as far as it goes; `answerback check --as {contract} {file}` has {findings}"
+            "{name}: drawn as far as possible; `answerback check --as {contract} {file}` reports {findings}"
         ));
     }
 }

@@ -2,18 +2,18 @@ use std::env;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use crate::tools::{SolutionRoot, ToolEnvironment, Toolset, serve_stdio};
 use answerback::contract::tool::McpHost;
-use answerback_tools::{Root, Surroundings, Tools, serve_stdio};
 use anyhow::{Context, bail};
 
 use crate::exit::Exit;
 use crate::output::say;
 use answerback_record::system::now;
 
-/// Serve our own MCP tools on standard input and output
+/// Serve the built-in MCP tools on standard input and output
 ///
-/// Three validators that answer in ATDF, and five tools for a solution with a .bot folder that answer in tool envelopes. An
-/// MCP client starts this command and speaks to it; it ends when its input ends.
+/// Three validators reply in ATDF, and five tools for a solution with a .bot folder reply in tool envelopes. An MCP client
+/// starts this command and sends requests to it; the command ends when its input ends.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback tools
@@ -24,7 +24,7 @@ In a client's configuration:
     \"command\": \"answerback\",
     \"args\": [\"tools\", \"--root\", \"/path/to/solution\"]}}}
 
-Tools:
+Toolset:
   validate_date_range, validate_email, validate_password_strength
   solution_info, solution_structure, solution_standards_list
   solution_project_register, solution_health_check
@@ -32,17 +32,22 @@ Tools:
 Only solution_project_register writes, and only .bot/solution/projects.json.
 Links that lead out of the folder are not followed; files over 1 MiB are not read.")]
 pub(crate) struct Arguments {
-    /// The folder that holds .bot; otherwise this folder or the nearest above it that does
+    /// The folder that contains .bot [default: this folder, or the nearest parent with one]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let root = match &arguments.root {
-        Some(folder) if !folder.is_dir() => bail!("{} is not a folder", folder.display()),
+        Some(folder) if !folder.is_dir() => {
+            bail!("{} is not a folder; name the one that contains .bot", folder.display())
+        }
         // The working directory may change later, so the path is resolved now.
-        Some(folder) => Root::At(folder.canonicalize().context("cannot open the folder")?),
-        None => Root::Above(env::current_dir().context("cannot tell the working directory")?),
+        Some(folder) => SolutionRoot::At(folder.canonicalize().context("cannot open the folder")?),
+        None => SolutionRoot::Above(
+            env::current_dir()
+                .context("cannot find the working directory; name the folder with --root DIR")?,
+        ),
     };
     if std::io::IsTerminal::is_terminal(&std::io::stdin()) {
         say(
@@ -50,8 +55,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         );
     }
     let epoch = Instant::now();
-    let surroundings = Surroundings::new(now, move || epoch.elapsed())
+    let environment = ToolEnvironment::new(now, move || epoch.elapsed())
         .with_host(McpHost::detect(|name| env::var_os(name).is_some()));
-    serve_stdio(Tools::new(root, surroundings))?;
+    serve_stdio(Toolset::new(root, environment))?;
     Ok(Exit::Good)
 }

@@ -6,60 +6,60 @@ use anyhow::Context;
 use serde_json::{Value, json};
 
 use super::serve::check_servers;
-use crate::configuration::{Configuration, ConfigurationFile, found};
+use crate::configuration::{Configuration, ConfigurationFile, find_configuration};
 use crate::exit::Exit;
 use crate::gateway::speaker;
 use crate::options::OutputFormat;
-use crate::output::{Leavable, push_line, sanitise, say};
+use crate::output::{ClosableOutput, push_line, sanitise, say};
 use crate::tokens::check_scopes;
-use crate::trusted::{TrustState, Trusted};
+use crate::trusted_files::{TrustState, TrustedFiles};
 
-/// Trust a configuration that was found, so that it may set more than how calls are judged
+/// Trust a configuration that was found, so that all its settings apply
 ///
-/// A found .agent/config.yml sets only tools.validation: a cloned repository must not name commands, stores, keys or
-/// addresses. Trusting it allows the rest, for this place and this content; when the file changes, trust ends. A file
-/// that is named with --config needs no trust.
+/// An untrusted .agent/config.yml sets only tools.validation, because a cloned repository must not set commands, stores,
+/// keys or addresses. Trust applies to this path and this content, and ends when the file changes. A file named with
+/// --config needs no trust.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  answerback trust                        the configuration that would be found here
+  answerback trust                        the configuration that is found here
   answerback trust .agent/config.yml
   answerback trust --list
   answerback trust --remove .agent/config.yml
 
-The list lies in the user's state directory.
-Exit codes: 0 done, 1 it was not trusted (--remove), 2 there is no such file, or it is not a configuration.")]
+The list is stored in the user's state directory.
+Exit codes: 0 done, 1 the file was not trusted (--remove), 2 there is no such file, or it is not a configuration.")]
 pub(crate) struct Arguments {
-    /// The file; otherwise the one that would be found here
+    /// The file [default: the configuration that is found here]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// Show what is trusted
+    /// List the trusted files
     #[arg(long, conflicts_with_all = ["file", "remove"])]
     list: bool,
 
-    /// Trust the file no longer
+    /// Stop trusting the file
     #[arg(long)]
     remove: bool,
 
-    /// How to print
+    /// The output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
-    let mut trusted = Trusted::read()?;
+    let mut trusted = TrustedFiles::read()?;
     if arguments.list {
         return list(&trusted, arguments.format);
     }
-    let file = arguments.file.clone().or_else(found).context(
-        "there is no configuration here: .agent/config.yml in this folder or one above; name the file",
+    let file = arguments.file.clone().or_else(find_configuration).context(
+        "there is no .agent/config.yml in this folder or a parent; name the file, or write one with `answerback init`",
     )?;
     if arguments.remove {
         let was_there = trusted.remove(&file)?;
         let name = file.display().to_string();
-        let said = if was_there { "is trusted no longer" } else { "was not trusted" };
+        let state = if was_there { "is no longer trusted" } else { "was not trusted" };
         let value = json!({"file": name, "removed": was_there});
-        print(arguments.format, &value, &[format!("{name} {said}")])?;
+        print(arguments.format, &value, &[format!("{name} {state}")])?;
         return Ok(if was_there { Exit::Good } else { Exit::NotGood });
     }
     let content = ConfigurationFile::read(file)?;
@@ -79,9 +79,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let grants = grants(&configuration, &wants)?;
     let digest = trusted.add(content.path(), content.bytes())?;
     let name = content.path().display().to_string();
-    let mut lines = vec![format!("{name} is trusted as it is (sha256 {digest}). It may:")];
+    let mut lines =
+        vec![format!("{name} is trusted with its present content (sha256 {digest}). It may:")];
     if grants.is_empty() {
-        lines = vec![format!("{name} is trusted, though it sets nothing that needs it")];
+        lines = vec![format!("{name} is trusted, although none of its settings requires trust")];
     }
     lines.extend(grants.iter().map(|grant| format!("  {grant}")));
     let value = json!({"file": name, "sha256": digest.to_string(), "may": grants});
@@ -97,17 +98,19 @@ fn grants(configuration: &Configuration, wants: &[&str]) -> anyhow::Result<Vec<S
     let mut grant = |text: String| grants.push(text);
     match &config.store {
         // The URL may contain a password, so it is not printed.
-        Some(StoreConfig::Url(_)) => grant("keep everything in the database of its URL".to_owned()),
+        Some(StoreConfig::Url(_)) => {
+            grant("store everything in the database of its URL".to_owned())
+        }
         Some(StoreConfig::UrlVariable(name)) => {
-            grant(format!("keep everything in the database that ${name} names"));
+            grant(format!("store everything in the database that ${name} names"));
         }
         Some(StoreConfig::UrlFile(path)) => {
-            grant(format!("keep everything in the database that {} names", shown(path)));
+            grant(format!("store everything in the database that {} names", shown(path)));
         }
         _ => {
             let file = configuration.store()?.or_else(|| configuration.state("ledger.db"));
             if let Some(file) = file.filter(|_| !wants.is_empty()) {
-                grant(format!("keep everything in the file {}", file.display()));
+                grant(format!("store everything in the file {}", file.display()));
             }
         }
     }
@@ -121,7 +124,7 @@ fn grants(configuration: &Configuration, wants: &[&str]) -> anyhow::Result<Vec<S
         grant(format!("write the anchor {}", shown(anchor)));
     }
     if config.ledger.on_failure == OnFailure::Open {
-        grant("deliver answers that could not be recorded".to_owned());
+        grant("deliver results that could not be recorded".to_owned());
     }
     for witness in &config.ledger.witness {
         grant(format!("send checkpoints to {}", witness.url));
@@ -138,19 +141,19 @@ fn grants(configuration: &Configuration, wants: &[&str]) -> anyhow::Result<Vec<S
     Ok(grants)
 }
 
-fn list(trusted: &Trusted, format: OutputFormat) -> anyhow::Result<Exit> {
+fn list(trusted: &TrustedFiles, format: OutputFormat) -> anyhow::Result<Exit> {
     for (file, digest) in trusted.files() {
-        let standing = match ConfigurationFile::read(file.into()) {
-            Ok(content) => content.standing(trusted),
+        let state = match ConfigurationFile::read(file.into()) {
+            Ok(content) => content.trust_state(trusted),
             Err(_) => TrustState::Unknown,
         };
-        let (word, said) = match standing {
+        let (word, description) = match state {
             TrustState::Trusted => ("trusted", "trusted"),
-            TrustState::Changed => ("changed", "changed since: not trusted as it is"),
-            TrustState::Unknown => ("missing", "not there"),
+            TrustState::Changed => ("changed", "changed since then: not trusted"),
+            TrustState::Unknown => ("missing", "missing"),
         };
         let value = json!({"file": file, "sha256": digest, "standing": word});
-        print(format, &value, &[format!("{file}  {said}")])?;
+        print(format, &value, &[format!("{file}  {description}")])?;
     }
     Ok(Exit::Good)
 }
@@ -166,5 +169,5 @@ fn print(format: OutputFormat, value: &Value, lines: &[String]) -> anyhow::Resul
             }
         }
     }
-    Ok(Leavable::new(std::io::stdout()).write_all(text.as_bytes())?)
+    Ok(ClosableOutput::new(std::io::stdout()).write_all(text.as_bytes())?)
 }

@@ -9,12 +9,12 @@ use anyhow::{Context, bail};
 
 use crate::exit::Exit;
 use crate::options::OutputFormat;
-use crate::output::{Leavable, quiet_json};
+use crate::output::{ClosableOutput, quiet_json};
 use answerback_record::system::now;
 
 /// Run one of the three ATDF validators
 ///
-/// The answer is an ATDF enriched response: drawn on a terminal, JSON elsewhere.
+/// The result is an ATDF enriched response, drawn on a terminal and JSON elsewhere.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback validate date-range 2030-01-01T00:00:00Z 2030-01-15T00:00:00Z
@@ -22,22 +22,22 @@ use answerback_record::system::now;
   answerback validate password < secret.txt")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    what: What,
+    command: ValidateCommand,
 
-    /// How to print the answer [default: text on a terminal, json elsewhere]
+    /// The output format [default: text on a terminal, json elsewhere]
     #[arg(long, value_enum, global = true)]
     format: Option<OutputFormat>,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum ValidateCommand {
     /// A start and an end, both in the future, in this order
     DateRange {
         /// ISO 8601 with an offset, such as 2030-01-01T00:00:00Z
         start: String,
         /// ISO 8601 with an offset
         end: String,
-        /// Enforce the advised bounds too: at least a day ahead, at most a year, 1 to 30 days long
+        /// Also enforce the recommended bounds: at least a day ahead, at most a year, 1 to 30 days long
         #[arg(long)]
         enforce_limits: bool,
     },
@@ -46,22 +46,22 @@ enum What {
         /// The address
         address: String,
     },
-    /// The strength of a password, which is read from standard input and never shown
+    /// The strength of a password, which is read from standard input and never printed
     Password,
 }
 
 /// The longest password. Longer input is rejected.
-const LONGEST_PASSWORD: u64 = 64 << 10;
+const MAX_PASSWORD_BYTES: u64 = 64 << 10;
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let now = now();
-    let answer = match &arguments.what {
-        What::DateRange { start, end, enforce_limits } => {
+    let answer = match &arguments.command {
+        ValidateCommand::DateRange { start, end, enforce_limits } => {
             let limits = if *enforce_limits { DateLimits::Enforced } else { DateLimits::Advised };
             validate_date_range(start, end, limits, now)
         }
-        What::Email { address } => validate_email(address, now),
-        What::Password => validate_password_strength(&password()?, now),
+        ValidateCommand::Email { address } => validate_email(address, now),
+        ValidateCommand::Password => validate_password_strength(&password()?, now),
     };
     print(&answer, arguments.format)?;
     Ok(if answer.code().is_none() { Exit::Good } else { Exit::NotGood })
@@ -77,7 +77,7 @@ fn print(answer: &EnrichedResponse, format: Option<OutputFormat>) -> anyhow::Res
     match format {
         OutputFormat::Json => {
             let text = serde_json::to_string_pretty(&document)?;
-            writeln!(Leavable::new(io::stdout()), "{}", quiet_json(&text))?;
+            writeln!(ClosableOutput::new(io::stdout()), "{}", quiet_json(&text))?;
         }
         OutputFormat::Text => crate::command::show::draw(Contract::Atdf, &document)?,
     }
@@ -92,11 +92,11 @@ fn password() -> anyhow::Result<String> {
     }
     let mut bytes = Vec::new();
     (&mut input)
-        .take(LONGEST_PASSWORD + 1)
+        .take(MAX_PASSWORD_BYTES + 1)
         .read_to_end(&mut bytes)
         .context("cannot read the password")?;
-    if bytes.len() as u64 > LONGEST_PASSWORD {
-        bail!("the password has more than {LONGEST_PASSWORD} bytes");
+    if bytes.len() as u64 > MAX_PASSWORD_BYTES {
+        bail!("the password has more than {MAX_PASSWORD_BYTES} bytes");
     }
     let mut password = String::from_utf8(bytes).ok().context("the password is not UTF-8")?;
     if password.ends_with('\n') {

@@ -4,31 +4,31 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use answerback::contract::Contract;
-use answerback_console::stream::{EventDocument, Folded};
 use answerback_store::{Event, OWN_STREAMS, Store, StreamFilter};
+use answerback_web::stream::{EventDocument, StreamReply};
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use crate::command::ledger::location::Location;
 use crate::command::show;
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::{OutputFormat, number};
-use crate::output::{Leavable, push_line, sanitise, say};
+use crate::output::{ClosableOutput, push_line, sanitise, say};
 use crate::plural::noun;
 
 /// The interval between two polls of the store.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// The number of events that are read at a time.
 const PAGE: usize = 500;
 /// The largest number of streams in the list.
-const MOST: usize = 50;
+const MAX_COUNT: usize = 50;
 /// The longest text of an event in a line, in characters.
-const LONGEST: usize = 200;
+const MAX_LENGTH: usize = 200;
 
 /// Watch what an agent publishes to a live stream, until the stream ends
 ///
-/// Without a name the streams are listed, the newest first. A line an event; at the end the reply that the events made is
-/// drawn as `answerback show` draws it.
+/// Each event is one line. At the end, the reply that the events build is drawn as by `answerback show`. Without a name,
+/// the streams are listed, newest first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback watch
@@ -36,14 +36,14 @@ const LONGEST: usize = 200;
   answerback watch berth-watch --after 120 --format json
   answerback watch berth-watch --no-follow
 
-A stream that is not there yet is waited for. Exit codes: 0 the stream ended or was read to its present end, 2 with
---no-follow, when there is no such stream.")]
+If the stream does not exist yet, the command waits for it. Exit codes: 0 the stream ended or was read to its present
+end, 2 there is no such stream (with --no-follow).")]
 pub(crate) struct Arguments {
     /// The stream's name
     #[arg(value_name = "STREAM")]
     stream: Option<String>,
 
-    /// Only events behind this number
+    /// Only events after this number
     #[arg(long, value_name = "SEQ", default_value_t = 0, value_parser = number)]
     after: u64,
 
@@ -51,12 +51,12 @@ pub(crate) struct Arguments {
     #[arg(long)]
     no_follow: bool,
 
-    /// Lines for people, or one JSON document an event
+    /// The output format: lines of text, or one JSON document per event
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 
     #[command(flatten)]
-    location: Location,
+    location: LedgerLocation,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
@@ -69,31 +69,31 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     if !is_there {
         say(&format!("waiting for the first event of {stream}"));
     }
-    let mut folded = Folded::default();
+    let mut reply = StreamReply::default();
     let mut after = arguments.after;
-    let mut output = Leavable::new(std::io::stdout().lock());
+    let mut output = ClosableOutput::new(std::io::stdout().lock());
     loop {
         let page = store.events(after, Some(stream), PAGE)?;
         if let Some(gap) = page.gap.filter(|_| after > 0) {
-            say(&format!("events {} to {} are no longer kept", gap.from, gap.to));
+            say(&format!("events {} to {} are no longer stored", gap.from, gap.to));
         }
         let mut is_over = false;
         for event in &page.events {
             let document = EventDocument::from(event);
-            folded.push(&document);
+            reply.push(&document);
             let line = match arguments.format {
                 OutputFormat::Json => {
                     let mut line = String::new();
                     push_line(&mut line, &document)?;
                     line
                 }
-                OutputFormat::Text => format!("{}\n", told(&document)),
+                OutputFormat::Text => format!("{}\n", event_line(&document)),
             };
             output.write_all(line.as_bytes())?;
             is_over |= event.kind == Event::END;
         }
         output.flush()?;
-        if output.is_left() {
+        if output.is_closed() {
             return Ok(Exit::Good);
         }
         after = page.after.max(after);
@@ -101,11 +101,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
             break;
         }
         if page.events.len() < PAGE {
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
     drop(output);
-    if let (Some(envelope), OutputFormat::Text) = (&folded.envelope, arguments.format) {
+    if let (Some(envelope), OutputFormat::Text) = (&reply.envelope, arguments.format) {
         say("");
         show::draw(Contract::Ui, envelope)?;
     }
@@ -114,16 +114,16 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
 
 fn list(store: &Store, format: OutputFormat) -> anyhow::Result<Exit> {
     let streams = store
-        .streams(StreamFilter::default().without(OWN_STREAMS), MOST)
+        .streams(StreamFilter::default().without(OWN_STREAMS), MAX_COUNT)
         .context("the streams cannot be read")?;
-    let mut output = Leavable::new(std::io::stdout().lock());
+    let mut output = ClosableOutput::new(std::io::stdout().lock());
     for stream in &streams {
         let state = if stream.is_ended { "ended" } else { "open" };
         match format {
             OutputFormat::Json => {
                 let mut line = String::new();
-                let told = serde_json::json!({"id": stream.name, "events": stream.events, "ended": stream.is_ended});
-                push_line(&mut line, &told)?;
+                let line_json = serde_json::json!({"id": stream.name, "events": stream.events, "ended": stream.is_ended});
+                push_line(&mut line, &line_json)?;
                 output.write_all(line.as_bytes())?;
             }
             OutputFormat::Text => {
@@ -134,17 +134,17 @@ fn list(store: &Store, format: OutputFormat) -> anyhow::Result<Exit> {
     }
     if streams.is_empty() {
         say(
-            "no stream has been published; agents do so with POST /api/streams/NAME/events or the tool stream_publish",
+            "no stream has been published; agents publish with POST /api/streams/NAME/events or the tool stream_publish",
         );
     }
     Ok(Exit::Good)
 }
 
 /// Formats an event in one line: time, kind, and the most important part of its content.
-fn told(event: &EventDocument) -> String {
+fn event_line(event: &EventDocument) -> String {
     let time = event.time.get(11..19).unwrap_or_default();
     let body = event.body.as_ref().unwrap_or(&Value::Null);
-    let said = match event.kind.as_str() {
+    let content = match event.kind.as_str() {
         "envelope" => body["summary"].as_str().map(ToOwned::to_owned),
         "note" | "text" => body["text"].as_str().map(ToOwned::to_owned),
         "events" => body["events"][0]["event"].as_str().map(ToOwned::to_owned),
@@ -157,7 +157,7 @@ fn told(event: &EventDocument) -> String {
         "outcome" => body["outcome"].as_str().map(ToOwned::to_owned),
         _ => None,
     };
-    let said = said.unwrap_or_else(|| body.to_string());
-    let said: String = said.chars().take(LONGEST).collect();
-    format!("{time}  {:>6}  {:<9} {}", event.seq, sanitise(&event.kind), sanitise(&said))
+    let content = content.unwrap_or_else(|| body.to_string());
+    let content: String = content.chars().take(MAX_LENGTH).collect();
+    format!("{time}  {:>6}  {:<9} {}", event.seq, sanitise(&event.kind), sanitise(&content))
 }

@@ -21,11 +21,11 @@ use crate::server_identity::ServerIdentity;
 /// The principal of a client on standard input.
 const PRINCIPAL: &str = "local";
 
-/// Put Answerback in front of an MCP server that speaks on standard input and output
+/// Put Answerback in front of an MCP server on standard input and output
 ///
-/// Every call is checked against the tool's input schema before the server sees it; a wrong one is answered in words
-/// that the model can act on, and after the last attempt a person is asked. Results cross as they are; what we say
-/// about them stands in their `_meta`. Calls and results are recorded before they are passed on.
+/// Every call is checked against the tool's input schema before the server gets it. For an invalid call the model gets a
+/// message that it can act on, and after the last attempt a person is asked. Results are forwarded unchanged, with our
+/// information in their `_meta`. Calls and results are recorded before they are forwarded.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback wrap npx -y @modelcontextprotocol/server-filesystem /data
@@ -35,10 +35,10 @@ const PRINCIPAL: &str = "local";
 In a client's configuration, the server's command becomes an argument:
   {\"mcpServers\": {\"files\": {\"command\": \"answerback\", \"args\": [\"wrap\", \"--\", \"my-server\", \"--flag\"]}}}
 
-Several may share one record; without a configuration it is ledger.db in the user's state directory.
-$ANSWERBACK_LOG (error, warn, info, debug) says how much is told on standard error.")]
+Several servers may share one ledger; without a configuration it is ledger.db in the user's state directory.
+$ANSWERBACK_LOG (error, warn, info, debug) sets the log level on standard error.")]
 pub(crate) struct Arguments {
-    /// What the server is called in records; otherwise what its command shows: a package, a script, an image
+    /// The server's name in records [default: the package, script or image in its command]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
@@ -48,8 +48,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     log: LogOptions,
 
-    /// The server's program and its arguments. Options of our own stand before it; -- is needed only where it begins
-    /// with a hyphen
+    /// The server's program and its arguments. Put options of `wrap` before it; write -- first if it begins with a hyphen
     #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -65,23 +64,23 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     match prepared {
         Ok(prepared) => serve(prepared, runtime),
         Err(error) => {
-            refuse(&error, runtime);
+            reject_requests(&error, runtime);
             Err(error)
         }
     }
 }
 
 /// Everything that serving the client requires.
-struct Prepared {
+struct PreparedWrap {
     gateway: Gateway,
     client: Client,
     wrapped: Wrapped,
     is_supervised: bool,
 }
 
-fn prepare(arguments: &Arguments) -> anyhow::Result<Prepared> {
+fn prepare(arguments: &Arguments) -> anyhow::Result<PreparedWrap> {
     let [program, rest @ ..] = arguments.command.as_slice() else {
-        anyhow::bail!("no server is named; write its command after the options");
+        anyhow::bail!("no server command was given; write it after the options");
     };
     let identity = match &arguments.name {
         Some(name) => ServerIdentity::named(name),
@@ -94,8 +93,8 @@ fn prepare(arguments: &Arguments) -> anyhow::Result<Prepared> {
     // A typo in the command must not leave a ledger and a key behind.
     if !program.is_there() {
         let program = program.path().to_string_lossy();
-        return Err(CannotStart(format!(
-            "cannot start {program}: there is no such program that can be run; install it, or write where it lies"
+        return Err(StartError(format!(
+            "cannot start {program}: there is no such executable program; install it, or write its path"
         ))
         .into());
     }
@@ -104,36 +103,36 @@ fn prepare(arguments: &Arguments) -> anyhow::Result<Prepared> {
     let configuration = arguments.gateway.location.configuration()?;
     let (service, _) = configuration.service()?;
     let program = program.without_variables(configuration.secret_variables(&service));
-    let program = program.with_warden(super::warden::warden());
+    let program = program.with_warden(super::reaper::shared_reaper());
     let is_supervised = program.is_supervised();
     let mut wrapped = Wrapped::new(&identity.name, program);
     if let Some(pins) = arguments.gateway.pins_under(&identity.name, &identity.key)? {
         wrapped = wrapped.with_pins(pins);
     }
-    let client = Client::new(PRINCIPAL).context("no randomness for the connection's name")?;
-    Ok(Prepared { gateway, client, wrapped, is_supervised })
+    let client = Client::new(PRINCIPAL).context("the system provides no random bytes")?;
+    Ok(PreparedWrap { gateway, client, wrapped, is_supervised })
 }
 
 /// The error for a program that cannot be started. The client sees this one. Other errors may contain more about this
 /// machine than a model should see.
 #[derive(Debug)]
-struct CannotStart(String);
+struct StartError(String);
 
-impl fmt::Display for CannotStart {
+impl fmt::Display for StartError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
 }
 
-impl std::error::Error for CannotStart {}
+impl std::error::Error for StartError {}
 
 /// Answers the client's requests with the reason for the failure. Otherwise the client would only see the process exit,
 /// and most clients do not show standard error.
-fn refuse(error: &anyhow::Error, runtime: Runtime) {
+fn reject_requests(error: &anyhow::Error, runtime: Runtime) {
     if !std::io::stdin().is_terminal() {
-        let reason = match error.downcast_ref::<CannotStart>() {
-            Some(CannotStart(reason)) => reason.as_str(),
-            None => "answerback wrap cannot start; what it writes to standard error says why",
+        let reason = match error.downcast_ref::<StartError>() {
+            Some(StartError(reason)) => reason.as_str(),
+            None => "answerback wrap cannot start; standard error has the reason",
         };
         runtime.block_on(refuse_requests(tokio::io::stdin(), tokio::io::stdout(), reason));
     }
@@ -141,8 +140,8 @@ fn refuse(error: &anyhow::Error, runtime: Runtime) {
     runtime.shutdown_background();
 }
 
-fn serve(prepared: Prepared, runtime: Runtime) -> anyhow::Result<Exit> {
-    let Prepared { gateway, client, wrapped, is_supervised } = prepared;
+fn serve(prepared: PreparedWrap, runtime: Runtime) -> anyhow::Result<Exit> {
+    let PreparedWrap { gateway, client, wrapped, is_supervised } = prepared;
     let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
     if std::io::stdin().is_terminal() {
         say(
@@ -170,9 +169,9 @@ fn serve(prepared: Prepared, runtime: Runtime) -> anyhow::Result<Exit> {
         Ended::Server(status) => {
             let status = status.map(|status| format!(": {status}")).unwrap_or_default();
             say(&format!(
-                "error: the server ended before it answered anything{status}; run its command by hand and see what it says"
+                "error: the server exited before its first response{status}; run its command by hand and read its output"
             ));
-            Exit::CouldNotJudge
+            Exit::CouldNotCheck
         }
     })
 }

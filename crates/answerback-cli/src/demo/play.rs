@@ -11,7 +11,7 @@ use answerback::governance::Authority;
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
-use super::AGENT;
+use super::demo_folder::AGENT;
 use crate::output::say;
 use answerback_record::system::{now, random};
 
@@ -20,7 +20,7 @@ const STEPS: u32 = 24;
 /// The pause between two steps.
 const STEP: Duration = Duration::from_millis(1500);
 /// The number of requests for a decision before the agent gives up.
-const PATIENCE: u32 = 120;
+const TIMEOUT: u32 = 120;
 
 /// Plays the demo until its end or until the server stops. An error is reported and ends only the demo.
 pub(crate) fn play(address: SocketAddr, token: &str, folder: &Path) {
@@ -127,7 +127,7 @@ impl DemoAgent {
 
     /// Submits replies with artifacts of every kind.
     fn answer(&self) -> anyhow::Result<()> {
-        let examples: Vec<Value> = serde_json::from_str(answerback_console::EXAMPLES)?;
+        let examples: Vec<Value> = serde_json::from_str(answerback_web::EXAMPLES)?;
         for example in &examples {
             // The examples that open cases are submitted later.
             let asks = matches!(example["name"].as_str(), Some("mission_draft" | "clarification"));
@@ -174,7 +174,7 @@ impl DemoAgent {
 
     /// Submits a question and a proposal. Returns the case of the proposal.
     fn ask_person(&self) -> anyhow::Result<String> {
-        let examples: Vec<Value> = serde_json::from_str(answerback_console::EXAMPLES)?;
+        let examples: Vec<Value> = serde_json::from_str(answerback_web::EXAMPLES)?;
         let mut case = String::new();
         for name in ["clarification", "mission_draft"] {
             let example = examples.iter().find(|example| example["name"] == name);
@@ -219,7 +219,7 @@ impl DemoAgent {
 
     /// Waits for the decision and acknowledges it.
     fn wait_for(&self, case: &str) -> anyhow::Result<()> {
-        for _ in 0..PATIENCE {
+        for _ in 0..TIMEOUT {
             let decided = self.get(&format!("/api/cases/{case}/decision?wait=30"))?;
             if decided["case"]["state"]["status"] == "decided" {
                 let note =

@@ -8,7 +8,7 @@ use super::style::{DIM, STRONG, Tone};
 use super::width::beginning;
 
 /// The longest summary in the banner, in characters.
-const MOST: usize = 2_000;
+const MAX_COUNT: usize = 2_000;
 
 #[derive(Debug)]
 pub(crate) struct Banner {
@@ -19,7 +19,7 @@ pub(crate) struct Banner {
 
 impl Banner {
     pub(crate) fn new(summary: impl AsRef<str>) -> Self {
-        let (shown, more) = beginning(summary.as_ref(), MOST);
+        let (shown, more) = beginning(summary.as_ref(), MAX_COUNT);
         let end = if more > 0 { "…" } else { "" };
         Self { summary: format!("{shown}{end}"), words: Vec::new(), about: Vec::new() }
     }

@@ -12,7 +12,7 @@ use super::sheet::{Sheet, indented};
 use super::span::{Line, TextSpan};
 use super::style::{COMMENT, HEADING, KEYWORD, NUMBER, PLAIN, TEXT, Tone};
 use super::width::beginning;
-use crate::plural::counted_in_groups;
+use crate::plural::count_noun_grouped;
 
 /// The longest drawn line, in characters.
 const LONGEST_LINE: usize = 2_000;
@@ -26,7 +26,7 @@ pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec
 /// Describes the code for the artifact's heading: `python · 12 lines`.
 pub(crate) fn size(content: &Map<String, Value>) -> String {
     let code = text(content, "code").unwrap_or_default();
-    let lines = counted_in_groups(code.lines().count(), "line");
+    let lines = count_noun_grouped(code.lines().count(), "line");
     match text(content, "language") {
         Some(language) => format!("{} · {lines}", beginning(&language, 24).0),
         None => lines,
@@ -45,13 +45,13 @@ pub(crate) fn block(sheet: Sheet, code: &str, language: &str) -> Vec<Line> {
         let (source, more) = beginning(source, LONGEST_LINE);
         let mut line = highlighted(sheet, source, language, &mut state);
         if more > 0 {
-            line.push(sheet.dim(format!("… {}", counted_in_groups(more, "more character"))));
+            line.push(sheet.dim(format!("… {}", count_noun_grouped(more, "more character"))));
         }
         let number = sheet.dim(format!("{:>digits$} │ ", index + 1));
         let below = sheet.dim(format!("{:digits$} │ ", ""));
-        let room = sheet.width.saturating_sub(digits + 3).max(4);
+        let width = sheet.width.saturating_sub(digits + 3).max(4);
         let mut before = Some(number);
-        for part in broken(&line, room) {
+        for part in wrapped_parts(&line, width) {
             let mut whole = Line::from(before.take().unwrap_or_else(|| below.clone()));
             whole.join(part);
             lines.push(whole);
@@ -64,11 +64,11 @@ pub(crate) fn block(sheet: Sheet, code: &str, language: &str) -> Vec<Line> {
 }
 
 /// Wraps a line of code at spaces. The continuation is indented more than the line itself.
-fn broken(line: &Line, room: usize) -> Vec<Line> {
+fn wrapped_parts(line: &Line, width: usize) -> Vec<Line> {
     let text: String = line.spans().iter().map(TextSpan::text).collect();
     let spaces = text.chars().take_while(|&character| character == ' ').count();
-    let indent = spaces.min(room / 3) + 2;
-    let mut parts = line.wrapped_after(room, room.saturating_sub(indent)).into_iter();
+    let indent = spaces.min(width / 3) + 2;
+    let mut parts = line.wrapped_after(width, width.saturating_sub(indent)).into_iter();
     let first = parts.next().unwrap_or_default();
     std::iter::once(first).chain(indented(parts.collect(), indent)).collect()
 }

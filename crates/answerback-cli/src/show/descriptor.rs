@@ -10,7 +10,7 @@ use super::style::PLAIN;
 use super::table::{Cell, Table};
 use super::tree::tree;
 use super::ui::section;
-use crate::plural::counted_in_groups;
+use crate::plural::count_noun_grouped;
 
 const KNOWN: [&str; 6] =
     ["tool_id", "id", "description", "when_to_use", "how_to_use", "schema_version"];
@@ -35,7 +35,7 @@ pub(crate) fn draw(sheet: Sheet, descriptor: &Map<String, Value>) -> Vec<Line> {
         let empty = Map::new();
         let members = how.as_object().unwrap_or(&empty);
         let inputs = list(members, "inputs");
-        lines.extend(section(sheet, "How to use", &counted_in_groups(inputs.len(), "input")));
+        lines.extend(section(sheet, "How to use", &count_noun_grouped(inputs.len(), "input")));
         lines.extend(indented(arguments(inner, inputs), 2));
         let known: &[&str] = if inputs.is_empty() { &[] } else { &["inputs"] };
         let others = rest(members, known);

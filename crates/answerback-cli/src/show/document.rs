@@ -9,7 +9,7 @@ use super::span::Line;
 use super::style::{HEADING, PLAIN};
 use super::tree::tree;
 use super::width::beginning;
-use crate::plural::counted_in_groups;
+use crate::plural::count_noun_grouped;
 
 /// Draws the sections of a document artifact.
 pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec<Line>> {
@@ -30,7 +30,7 @@ pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec
 
 /// Describes the document for the artifact's heading: `markdown · 3 sections`.
 pub(crate) fn size(content: &Map<String, Value>) -> String {
-    let sections = counted_in_groups(list(content, "sections").len(), "section");
+    let sections = count_noun_grouped(list(content, "sections").len(), "section");
     match content.get("format").and_then(Value::as_str) {
         Some(format) => format!("{} · {sections}", beginning(format, 24).0),
         None => sections,

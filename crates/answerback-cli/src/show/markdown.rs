@@ -97,7 +97,7 @@ impl MarkdownWriter {
             Event::HardBreak => self.finish_lines(),
             Event::Rule => {
                 self.finish_block();
-                let rule = self.sheet.dim("─".repeat(self.room().min(40)));
+                let rule = self.sheet.dim("─".repeat(self.available_width().min(40)));
                 self.put(rule.into());
                 self.gap();
             }
@@ -193,7 +193,7 @@ impl MarkdownWriter {
             }
             TagEnd::CodeBlock => {
                 if let Some((language, source)) = self.code.take() {
-                    let sheet = Sheet { width: self.room(), ..self.sheet };
+                    let sheet = Sheet { width: self.available_width(), ..self.sheet };
                     for line in code::block(sheet, &source, &language) {
                         self.put(line);
                     }
@@ -264,7 +264,7 @@ impl MarkdownWriter {
         self.margins.push(margin);
     }
 
-    fn room(&self) -> usize {
+    fn available_width(&self) -> usize {
         let used: usize = self.margins.iter().take(DEEPEST).map(|margin| margin.rest.width()).sum();
         self.sheet.prose().width.saturating_sub(used).max(8)
     }
@@ -290,7 +290,7 @@ impl MarkdownWriter {
             return;
         }
         let inline = std::mem::take(&mut self.inline);
-        for line in inline.wrapped(self.room()) {
+        for line in inline.wrapped(self.available_width()) {
             self.put(line);
         }
     }
@@ -318,7 +318,7 @@ impl MarkdownWriter {
         let Some(grid) = self.grid.take() else { return };
         let rows =
             grid.rows.into_iter().map(|row| row.into_iter().map(Cell::text).collect()).collect();
-        let sheet = Sheet { width: self.room(), ..self.sheet };
+        let sheet = Sheet { width: self.available_width(), ..self.sheet };
         for line in Table::new(grid.header, rows).draw(sheet) {
             self.put(line);
         }

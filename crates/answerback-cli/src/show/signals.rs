@@ -7,7 +7,7 @@ use super::moment::Moment;
 use super::sheet::{Sheet, indented};
 use super::span::Line;
 use super::style::KEY;
-use crate::plural::counted_in_groups;
+use crate::plural::count_noun_grouped;
 
 /// The layers, from a single interaction to the whole.
 const LAYERS: [&str; 4] = ["selector", "intent", "mission", "aggregate"];
@@ -36,7 +36,7 @@ pub(crate) fn signals(sheet: Sheet, signals: &[Value]) -> Vec<Line> {
 
 /// Describes the signals: `3 signals · selector 1 · mission 2`.
 pub(crate) fn size(signals: &[Value]) -> String {
-    let mut parts = vec![counted_in_groups(signals.len(), "signal")];
+    let mut parts = vec![count_noun_grouped(signals.len(), "signal")];
     let layers = layers(signals);
     parts.extend(layers.iter().take(6).map(|(name, members)| format!("{name} {}", members.len())));
     parts.join(" · ")

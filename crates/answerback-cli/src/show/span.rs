@@ -76,7 +76,7 @@ impl Line {
 
     /// Appends `…` to the line and shortens it to this many columns.
     #[must_use]
-    pub(crate) fn broken_off(mut self, columns: usize, charset: Charset) -> Self {
+    pub(crate) fn ellipsized(mut self, columns: usize, charset: Charset) -> Self {
         let style = self.0.last().map_or(PLAIN, TextSpan::style);
         self.push(TextSpan::new("…", style, charset));
         self.shortened(columns, charset)

@@ -10,7 +10,7 @@ use super::sheet::Sheet;
 use super::span::Line;
 use super::style::{DIM, PLAIN, STRONG};
 use super::width::width;
-use crate::plural::counted_in_groups;
+use crate::plural::count_noun_grouped;
 
 const GAP: usize = 2;
 
@@ -95,7 +95,7 @@ impl Table {
         if hidden > 0 {
             let names: Vec<&str> =
                 self.columns[widths.len()..].iter().map(String::as_str).collect();
-            let text = format!("+{}: {}", counted_in_groups(hidden, "column"), names.join(", "));
+            let text = format!("+{}: {}", count_noun_grouped(hidden, "column"), names.join(", "));
             lines.push(Line::from(sheet.dim(text)).shortened(sheet.prose().width, sheet.charset));
         }
         lines
@@ -180,7 +180,7 @@ fn row(
             if lines.len() > MOST_LINES {
                 lines.truncate(MOST_LINES);
                 let last = lines.pop().unwrap_or_default();
-                lines.push(last.broken_off(width, sheet.charset));
+                lines.push(last.ellipsized(width, sheet.charset));
             }
             lines
         })
@@ -261,7 +261,7 @@ pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec
     {
         if count > 0 {
             let verb = if count == 1 { "has" } else { "have" };
-            lines.extend(sheet.note(format!("{} {verb} {what}", counted_in_groups(count, "row"))));
+            lines.extend(sheet.note(format!("{} {verb} {what}", count_noun_grouped(count, "row"))));
         }
     }
     if odd > 0 {
@@ -276,8 +276,8 @@ pub(crate) fn size(content: &Map<String, Value>) -> String {
     let rows = list(content, "rows").len();
     format!(
         "{} × {}",
-        counted_in_groups(rows, "row"),
-        counted_in_groups(list(content, "columns").len(), "column")
+        count_noun_grouped(rows, "row"),
+        count_noun_grouped(list(content, "columns").len(), "column")
     )
 }
 

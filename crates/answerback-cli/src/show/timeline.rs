@@ -11,7 +11,7 @@ use super::sheet::Sheet;
 use super::span::Line;
 use super::style::Tone;
 use super::width::{beginning, shortened};
-use crate::plural::counted_in_groups;
+use crate::plural::count_noun_grouped;
 
 /// The smallest width with a column for the time since the first event.
 const ROOMY: usize = 96;
@@ -50,7 +50,7 @@ pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec
     let unread = rows.iter().filter(|row| row.moment.is_none()).count();
     if unread > 0 {
         lines.extend(
-            sheet.note(format!("{} without a readable time", counted_in_groups(unread, "event"))),
+            sheet.note(format!("{} without a readable time", count_noun_grouped(unread, "event"))),
         );
     }
     Some(lines)
@@ -65,7 +65,7 @@ pub(crate) fn size(content: &Map<String, Value>) -> String {
         None => Some((time, time)),
         Some((first, last)) => Some((time.min(first), time.max(last))),
     });
-    let mut size = counted_in_groups(events.len(), "event");
+    let mut size = count_noun_grouped(events.len(), "event");
     if let Some((first, last)) = range.filter(|_| events.len() > 1) {
         size = format!("{size} · {}", span(last.nanos_since(first)));
     }

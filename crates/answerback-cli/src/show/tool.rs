@@ -12,7 +12,7 @@ use super::style::{KEY, PLAIN, Tone};
 use super::tree::tree;
 use super::ui::section;
 use super::width::beginning;
-use crate::plural::counted_in_groups;
+use crate::plural::count_noun_grouped;
 
 const KNOWN: [&str; 11] = [
     "schema_id",
@@ -168,7 +168,7 @@ fn next(sheet: Sheet, envelope: &Map<String, Value>) -> Vec<Line> {
     if body.is_empty() {
         return Vec::new();
     }
-    let mut lines = section(sheet, "Next", &counted_in_groups(count, "suggestion"));
+    let mut lines = section(sheet, "Next", &count_noun_grouped(count, "suggestion"));
     lines.extend(indented(body, 2));
     lines
 }

@@ -12,7 +12,7 @@ use super::signals;
 use super::span::Line;
 use super::style::{STRONG, Tone};
 use super::tree::tree;
-use crate::plural::counted_in_groups;
+use crate::plural::count_noun_grouped;
 
 const KNOWN: [&str; 9] = [
     "response_type",
@@ -62,7 +62,7 @@ pub(crate) fn draw(sheet: Sheet, envelope: &Map<String, Value>) -> Vec<Line> {
             .collect()
     }));
     lines.extend(members(sheet, envelope, "missions_spawned", |all| {
-        let mut lines = section(sheet, "Missions", &counted_in_groups(all.len(), "mission"));
+        let mut lines = section(sheet, "Missions", &count_noun_grouped(all.len(), "mission"));
         for mission in all.iter().take(sheet.rows) {
             lines.extend(indented(mission::reference(sheet.narrower(2), mission), 2));
         }

@@ -245,7 +245,7 @@ fn who_cannot_speak_does_not_start() {
     let config = desk.config("governance: {agent: domain-01-analysis}\n");
     let output = desk.command().args(["wrap", "--config", &config, "--", "true"]).output().unwrap();
     assert!(
-        told(&output).contains("name governance.manifest and governance.lock"),
+        told(&output).contains("set governance.manifest and governance.lock"),
         "{}",
         told(&output)
     );

@@ -192,7 +192,7 @@ fn what_cannot_be_served_is_a_problem() {
         ),
         ("gateway:\n  tokens: {desk: {scopes: [read], file: taken/desk.token}}\n", "taken"),
         ("governance: {manifest: m.json, lock: l.json}\n", "m.json"),
-        ("governance: {agent: domain-01-a}\n", "name governance.manifest and governance.lock"),
+        ("governance: {agent: domain-01-a}\n", "set governance.manifest and governance.lock"),
         ("store: taken/below/ledger.db\n", "taken"),
         ("ledger: {key: taken/ledger.key}\n", "taken"),
     ] {

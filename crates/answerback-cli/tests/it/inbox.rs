@@ -89,7 +89,7 @@ fn is_refused(inbox: &Inbox, output: &Output, code: i32, said: &str) {
 #[test]
 fn a_program_without_a_token_does_not_decide() {
     let inbox = Inbox::with_tokens("{desk: {scopes: [decide], file: desk.token}}");
-    let said = "a decision is a person's: run this in a terminal, or present a token with the scope decide in \
+    let said = "only a person may decide: run this in a terminal, or give a token with the scope decide in \
                 $ANSWERBACK_TOKEN or with --token-file FILE";
     is_refused(&inbox, &inbox.respond(&[], None), 2, said);
     is_refused(&inbox, &inbox.respond(&[], Some("")), 2, said);
@@ -105,8 +105,8 @@ fn a_program_without_a_token_does_not_decide() {
 fn a_token_that_may_not_decide_is_refused() {
     let inbox = Inbox::with_tokens("{desk: {scopes: [read, admin], file: desk.token}}");
     inbox.token("desk.token", &token('d'));
-    let said = "the token of desk may not decide, it has the scopes read, admin; gateway.tokens of the configuration \
-                grants decide, by name";
+    let said = "the token of desk may not decide, because it has only the scopes read, admin; grant the scope decide in \
+                gateway.tokens of the configuration";
     is_refused(&inbox, &inbox.respond(&[], Some(&token('d'))), 1, said);
     inbox.token("serve.token", &token('s'));
     let said = said.replace("desk", "local").replace("read, admin", "call, ingest, read");
@@ -117,7 +117,7 @@ fn a_token_that_may_not_decide_is_refused() {
 #[test]
 fn a_token_that_was_taken_back_is_refused() {
     let inbox = Inbox::with_tokens("{desk: {scopes: [decide], file: desk.token}}");
-    let unknown = "nobody is known by this token: it is not, or no longer, among gateway.tokens of the configuration";
+    let unknown = "the token is unknown: it is not in gateway.tokens of the configuration, or was removed; add it there, or use another";
     inbox.token("desk.token", &token('e'));
     is_refused(&inbox, &inbox.respond(&[], Some(&token('d'))), 1, unknown);
     // Other users could have read the token, so it is rejected.
@@ -228,7 +228,7 @@ fn a_correction_is_all_that_the_next_wrong_call_is_told() {
     let case = case["case"]["id"].as_str().unwrap();
     let (code, told) = decide(&desk, &["modify", case, r#"{"n": 4}"#]);
     assert_eq!(code, 0, "{told}");
-    assert!(told.contains("they run when it sends them"), "{told}");
+    assert!(told.contains("they run when the model sends them"), "{told}");
     for _ in 0..2 {
         let answer = client.call("count", wrong.clone());
         assert_eq!(

@@ -292,7 +292,7 @@ fn content_that_is_still_read_goes_later() {
     let said: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((output.status.code(), &said["gone_from_files"]), (Some(0), &json!(false)));
     let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.starts_with("the files still hold the content"), "{told}");
+    assert!(told.starts_with("the files still contain the content"), "{told}");
     drop(reader);
     let erase = ["erase", "4", "response", "--basis", "request", "--yes", "--format", "json"];
     let said: Value = serde_json::from_str(&ledger.good(&erase)).unwrap();
@@ -718,7 +718,10 @@ fn another_response_under_an_id_is_recorded_as_rejected() {
     let other = ledger.write("other.json", other.to_string());
     let (code, index, kind, said) = record(&lock, &other);
     assert_eq!((code, kind.as_str()), (1, "rejected"), "{said}");
-    assert!(index != first && said.contains(&format!("entry {first} is another reply")), "{said}");
+    assert!(
+        index != first && said.contains(&format!("another reply, entry {first}, already has")),
+        "{said}"
+    );
     let entry: Value =
         serde_json::from_str(&ledger.good(&["show", &index, "--format", "json"])).unwrap();
     assert_eq!(entry["leaf"]["codes"], json!(["RESPONSE_ID_TAKEN"]), "{entry}");
@@ -737,7 +740,7 @@ fn another_response_under_an_id_is_recorded_as_rejected() {
     let (code, late, kind, said) = record(&lock, &early);
     assert_eq!((code, kind.as_str()), (1, "rejected"), "{said}");
     assert!(
-        late != refused && said.contains(&format!("entry {refused} is another reply")),
+        late != refused && said.contains(&format!("another reply, entry {refused}, already has")),
         "{said}"
     );
     assert_eq!(ledger.code(&["verify"]), 0);

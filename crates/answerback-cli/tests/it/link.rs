@@ -14,7 +14,7 @@ fn a_link_needs_a_server() {
         desk.command().args(["link", "--store"]).arg(desk.path("none.db")).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(told.contains("no server runs here") && told.contains("answerback serve"), "{told}");
+    assert!(told.contains("no server is running") && told.contains("answerback serve"), "{told}");
 }
 
 /// After a crash any process may listen on the port, so the launcher's token is only sent to a server that locks its
@@ -36,7 +36,7 @@ fn a_server_that_was_killed_is_not_asked_for_a_link() {
     let output = desk.command().args(["link", "--store"]).arg(store).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(told.contains("no server runs here") && told.contains("has ended"), "{told}");
+    assert!(told.contains("no server is running") && told.contains("has ended"), "{told}");
     assert!(other.accept().is_err(), "nobody was connected to");
 }
 

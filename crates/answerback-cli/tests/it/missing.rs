@@ -44,8 +44,9 @@ fn a_server_whose_program_is_missing_is_told_when_the_gateway_starts() {
     let output = command.output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     for server in ["gone", "plain"] {
-        let warning =
-            format!("warning: the server {server} cannot be started: there is no program");
+        let warning = format!(
+            "warning: the server {server} cannot be started: there is no executable program"
+        );
         assert!(told.contains(&warning), "{told}");
     }
     assert!(!told.contains("the server stub"), "{told}");

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::help::COMMANDS;
+use crate::help;
 use crate::program::{program, told};
 use crate::wrap::{Desk, text};
 
@@ -37,7 +37,7 @@ fn commands(text: &str) -> Vec<String> {
         let Some(written) = written else { continue };
         let written = written.trim_end_matches(['.', ',']).split(" | ").next().unwrap_or_default();
         let name = written.split_whitespace().nth(1).unwrap_or_default();
-        if COMMANDS.iter().any(|command| command.first() == Some(&name)) {
+        if help::commands().any(|command| command.first() == Some(&name)) {
             found.push(written.to_owned());
         }
     }
@@ -222,11 +222,11 @@ fn examples_of_help_texts_have_the_right_words() {
     let folder = desk.path("elsewhere");
     fs::create_dir_all(&folder).unwrap();
     let mut count = 0;
-    for command in COMMANDS {
+    for command in help::commands() {
         let output =
-            program(".").args(command).arg("--help").env("COLUMNS", "200").output().unwrap();
-        let help = String::from_utf8(output.stdout).unwrap();
-        let Some((_, examples)) = help.split_once("Examples:\n") else { continue };
+            program(".").args(*command).arg("--help").env("COLUMNS", "200").output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let Some((_, examples)) = text.split_once("Examples:\n") else { continue };
         for example in examples.lines().map_while(|line| line.strip_prefix("  ")) {
             // An example may end in a pipe or be an argument of another program.
             let Some(at) = example.find("answerback ") else { continue };

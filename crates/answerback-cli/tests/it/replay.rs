@@ -209,7 +209,7 @@ fn a_log_of_unchecked_calls_could_not_be_judged() {
             let errors = String::from_utf8(output.stderr).unwrap();
             let is_told = errors.contains("calls of \"odd\" are not checked");
             assert_eq!(is_told, log.contains("odd"), "{errors}");
-            assert_eq!(errors.contains("no call could be judged"), expected == 2, "{errors}");
+            assert_eq!(errors.contains("no call could be checked"), expected == 2, "{errors}");
         }
     }
 }

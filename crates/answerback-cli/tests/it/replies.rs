@@ -9,7 +9,7 @@ use crate::console::start;
 use crate::wrap::Desk;
 
 fn examples() -> Vec<Value> {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../answerback-console/examples.json");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../answerback-web/examples.json");
     serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
 }
 

@@ -516,7 +516,7 @@ fn a_configuration_is_read_again_and_nobody_is_dropped() {
     let id = rustix::process::Pid::from_child(&gateway.child);
     rustix::process::kill_process(id, rustix::process::Signal::HUP).unwrap();
     let deadline = Instant::now() + PATIENCE;
-    while !gateway.said.recv_timeout(PATIENCE).unwrap().contains("read again") {
+    while !gateway.said.recv_timeout(PATIENCE).unwrap().contains("was reloaded") {
         assert!(Instant::now() < deadline);
     }
     // Who is there goes on as before; who comes now finds what is in force now.
@@ -527,7 +527,7 @@ fn a_configuration_is_read_again_and_nobody_is_dropped() {
     // What cannot be used changes nothing.
     desk.config("gateway: {upstreams: {x: {}}}\n");
     rustix::process::kill_process(id, rustix::process::Signal::HUP).unwrap();
-    while !gateway.said.recv_timeout(PATIENCE).unwrap().contains("stays as it was") {
+    while !gateway.said.recv_timeout(PATIENCE).unwrap().contains("was not reloaded") {
         assert!(Instant::now() < deadline);
     }
     assert_eq!(text(&after.call("count", json!({"n": 2}))), "2 kg");

@@ -71,8 +71,8 @@ fn what_is_no_event_is_told_with_its_place() {
             "event 2 of the list: unknown field `text`, expected `kind` or `body`",
             "",
         ),
-        ("a", "[]", "there are 1 to 1000 events in a request; this one has 0", ""),
-        ("a", r#"{"kind": "end"}"#, "whoever ends the stream says those", "such as note"),
+        ("a", "[]", "a request has 1 to 1000 events; this one has 0", ""),
+        ("a", r#"{"kind": "end"}"#, "which are reserved for the end of the stream", "such as note"),
         ("a", r#"{"kind": "a b"}"#, "letters, digits, dots, dashes or underscores", "such as note"),
         ("answerback%2Fx", event, "does not begin with answerback/", "in the path"),
     ] {
@@ -116,7 +116,7 @@ fn a_stream_belongs_to_whoever_began_it() {
     let arguments = json!({"stream": "run", "events": [{"kind": "note"}]});
     let given = agent.call("stream_publish", arguments);
     assert_eq!(given["result"]["isError"], true, "{given}");
-    assert!(given.to_string().contains("another began this stream"), "{given}");
+    assert!(given.to_string().contains("this stream belongs to another principal"), "{given}");
     let given = agent.call("stream_publish", json!({"stream": "run", "end": true}));
     assert_eq!(given["result"]["isError"], true, "{given}");
     let given =

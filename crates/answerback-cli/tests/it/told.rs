@@ -538,7 +538,10 @@ fn people_see_what_the_gateway_answered_itself() {
         shown.last().clone()
     };
     let blocked = shown(&client.call("count", json!({"n": 1})));
-    assert_eq!(blocked["reply"]["summary"], "count: was not run, a person is asked", "{blocked}");
+    assert_eq!(
+        blocked["reply"]["summary"], "count: not run, waiting for a person's decision",
+        "{blocked}"
+    );
     let died = client.call("die", json!({}));
     let failed = shown(&died);
     assert_eq!(failed["document"]["errors"][0]["code"], "NO_RESULT", "{failed}");

@@ -83,10 +83,7 @@ fn a_wrapped_program_that_never_was_a_server_is_told() {
     drop(input);
     assert_eq!(output.status.code(), Some(2));
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(
-        told.contains("the server ended before it answered anything: exit status: 5"),
-        "{told}"
-    );
+    assert!(told.contains("the server exited before its first response: exit status: 5"), "{told}");
 }
 
 /// Whether it ends badly or well, before it is asked or over it: nobody waits for an answer that does not come.
@@ -113,7 +110,7 @@ fn who_asks_a_program_that_never_was_a_server_is_answered() {
         assert_eq!(answer["error"]["code"], -32603, "{script}: {answer}");
         let (code, told) = client.leave();
         assert_eq!(code, 2, "{script}: {told}");
-        assert!(told.contains("the server ended before it answered anything"), "{script}: {told}");
+        assert!(told.contains("the server exited before its first response"), "{script}: {told}");
     }
 }
 
@@ -131,7 +128,7 @@ fn who_asks_and_leaves_is_answered_by_a_program_that_never_was_a_server() {
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(1), &json!(-32603)), "{answer}");
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains("the server ended before it answered anything"), "{told}");
+    assert!(told.contains("the server exited before its first response"), "{told}");
 }
 
 #[test]

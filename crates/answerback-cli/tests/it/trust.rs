@@ -138,7 +138,7 @@ fn a_file_is_read_as_a_server_reads_it_before_it_is_trusted() {
         (
             "governance: {agent: domain-01-a}\n",
             2,
-            "governance.agent speaks under a manifest and a lock; name governance.manifest and governance.lock",
+            "governance.agent requires a manifest and a lock; set governance.manifest and governance.lock",
         ),
         // A secret may still come.
         (

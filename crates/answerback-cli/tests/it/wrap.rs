@@ -645,7 +645,7 @@ fn a_client_that_cannot_be_served_is_answered() {
     let wrong = ["--config", config.as_str(), "--", "true"];
     for (words, expected) in [
         (&["--", "no-such-program-here"][..], "cannot start no-such-program-here"),
-        (&wrong[..], "what it writes to standard error says why"),
+        (&wrong[..], "standard error has the reason"),
     ] {
         let mut command = desk.command();
         command.arg("wrap").args(words);
@@ -742,7 +742,7 @@ fn usage_is_told() {
     assert_eq!(output.status.code(), Some(2));
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(errors.contains("cannot start no-such-program-here"), "{errors}");
-    assert!(errors.contains("install it, or write where it lies"), "{errors}");
+    assert!(errors.contains("install it, or write its path"), "{errors}");
     assert!(!desk.path("state").exists() && !desk.path("data").exists(), "nothing is left behind");
     let output = desk.command().arg("wrap").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
@@ -767,7 +767,7 @@ fn a_valid_call_runs_and_closes_the_case() {
     let id = case["case"]["id"].as_str().unwrap();
     assert!(said.contains(id), "{said}");
     assert_eq!(text(&client.call("count", json!({"n": 2}))), "2 kg");
-    assert_eq!(desk.good(&["inbox", "list"]), "Nothing waits.\n");
+    assert_eq!(desk.good(&["inbox", "list"]), "No open cases.\n");
     let shown = desk.good(&["inbox", "show", id]);
     assert!(shown.contains("Resolved by the model"), "{shown}");
     // The next wrong call is a first attempt again.
@@ -878,7 +878,7 @@ fn a_case_waits_and_its_decision_takes_effect() {
     assert_eq!(text(&answer), "3 kg");
     client.leave();
     desk.good(&["ledger", "verify"]);
-    assert_eq!(desk.good(&["inbox", "list"]), "Nothing waits.\n");
+    assert_eq!(desk.good(&["inbox", "list"]), "No open cases.\n");
     let kinds: Vec<Value> = desk.leaves().iter().map(|leaf| leaf["kind"].clone()).collect();
     for kind in ["escalation", "decision"] {
         assert_eq!(kinds.iter().filter(|it| **it == kind).count(), 1, "{kinds:?}");

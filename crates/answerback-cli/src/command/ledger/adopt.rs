@@ -3,56 +3,56 @@ use std::io::Write;
 use serde_json::json;
 
 use super::confirm::confirm;
-use super::location::Location;
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::OutputFormat;
-use crate::output::{Leavable, sanitise};
-use crate::plural::counted;
+use crate::output::{ClosableOutput, sanitise};
+use crate::plural::count_noun;
 
-/// Go on with a ledger that was restored from an older copy
+/// Continue a ledger that was restored from an older copy
 ///
-/// A ledger that is behind its anchor is not written to: entries that were signed are gone, and going on in silence would
-/// be a second history. Where the older copy is all there is, this records the rollback as an entry, with what the anchor
-/// remembered, and starts the anchor anew. The old anchor is kept next to it. Whoever has a newer checkpoint or receipt
-/// still sees that the ledger does not match it, and a witness goes on refusing.
+/// A ledger with fewer entries than its anchor is not written to: signed entries are missing, and continuing would start a
+/// second history. If the older copy is all that is left, this command records the rollback as an entry, with the size in
+/// the anchor, and starts a new anchor. The old anchor is stored next to it. Newer checkpoints and receipts still do not
+/// match the ledger, and witnesses still refuse to sign.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback ledger adopt
   answerback ledger --store postgresql://answerback@db.internal/answerback --key ledger.key adopt --yes
 
 JSON output: {\"adopted_by\", \"size\", \"anchored\", \"kept\"}
-Exit codes: 0 adopted, 1 not adopted because the answer was no, 2 it could not be done, or there is nothing to adopt.")]
+Exit codes: 0 adopted, 1 not confirmed, 2 it failed, or there is nothing to adopt.")]
 pub(crate) struct Arguments {
-    /// Do not ask
+    /// Skip the confirmation
     #[arg(long)]
     yes: bool,
 
-    /// How to print what was done
+    /// The output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 
-pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
+pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::Result<Exit> {
     let size = location.read()?.head()?.size;
-    let entries = counted(size, "entry");
+    let entries = count_noun(size, "entry");
     let question =
-        format!("the ledger will go on from {entries}; what was signed after that is given up");
+        format!("the ledger will continue from {entries}; later signed entries are given up");
     if !confirm(&question, arguments.yes)? {
         return Ok(Exit::NotGood);
     }
     let adopted = location.adopt()?;
-    let mut output = Leavable::new(std::io::stdout().lock());
+    let mut output = ClosableOutput::new(std::io::stdout().lock());
     match arguments.format {
         OutputFormat::Text => {
             writeln!(
                 output,
-                "adopted {}; entry {} records that the anchor remembered {}",
-                counted(adopted.size, "entry"),
+                "adopted {}; entry {} records that the anchor had {}",
+                count_noun(adopted.size, "entry"),
                 adopted.index,
                 adopted.anchored
             )?;
             for kept in &adopted.kept {
-                writeln!(output, "the old anchor is kept as {}", sanitise(kept))?;
+                writeln!(output, "the old anchor was saved as {}", sanitise(kept))?;
             }
         }
         OutputFormat::Json => {

@@ -9,14 +9,14 @@ use anyhow::Context;
 use crate::configuration::Configuration;
 use crate::input::InputSource;
 
-/// Which manifest and lock are in force.
+/// The options that select manifest and lock.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct AuthorityOptions {
-    /// The manifest that governed responses are verified against; it is logged, too; otherwise the configuration's
+    /// The manifest that governed responses are verified against, which is also logged [default: from the configuration]
     #[arg(long, value_name = "FILE", requires = "lock")]
     manifest: Option<PathBuf>,
 
-    /// The lock that governed responses are verified against; it is logged, too; otherwise the configuration's
+    /// The lock that governed responses are verified against, which is also logged [default: from the configuration]
     #[arg(long, value_name = "FILE", requires = "manifest")]
     lock: Option<PathBuf>,
 }

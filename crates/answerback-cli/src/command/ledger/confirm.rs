@@ -12,10 +12,10 @@ pub(super) fn confirm(what: &str, yes: bool) -> anyhow::Result<bool> {
         return Ok(true);
     }
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        bail!("{what}; this cannot be undone: say --yes");
+        bail!("{what}; this cannot be undone; confirm with --yes");
     }
     let mut errors = std::io::stderr();
-    write!(errors, "{}; this cannot be undone. Go on? [y/N] ", sanitise(what))?;
+    write!(errors, "{}; this cannot be undone. Continue? [y/N] ", sanitise(what))?;
     errors.flush()?;
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;

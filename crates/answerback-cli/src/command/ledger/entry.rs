@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::options::OutputFormat;
 use crate::output::{push_line, sanitise};
-use crate::plural::counted;
+use crate::plural::count_noun;
 
 /// Prints one line per entry.
 pub(super) fn print(
@@ -35,9 +35,9 @@ pub(super) fn print(
 pub(super) fn missing(store: &Store, index: u64) -> anyhow::Result<Error> {
     let head = store.head()?;
     if index < head.minimum {
-        return Ok(anyhow!("entry {index} was pruned; the log keeps {} on", head.minimum));
+        return Ok(anyhow!("entry {index} was pruned; the log begins at entry {}", head.minimum));
     }
-    let entries = counted(head.size, "entry");
+    let entries = count_noun(head.size, "entry");
     Ok(anyhow!("there is no entry {index}; the log has {entries}, counted from 0"))
 }
 
@@ -55,7 +55,7 @@ fn row(entry: &Entry) -> String {
     let leaf = &entry.leaf;
     let time = leaf.text("ts").unwrap_or_default();
     let mut row = format!("{:>7}  {time}  {:<10}", entry.index, leaf.kind().as_str());
-    for word in about(leaf) {
+    for word in main_members(leaf) {
         row.push_str("  ");
         row.push_str(&word);
     }
@@ -63,7 +63,7 @@ fn row(entry: &Entry) -> String {
     row
 }
 
-fn about(leaf: &Leaf) -> Vec<String> {
+fn main_members(leaf: &Leaf) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for name in ["subject", "agent_id", "tool", "contract", "status", "outcome", "decision"] {
         words.extend(leaf.text(name).map(ToOwned::to_owned));

@@ -8,54 +8,54 @@ use serde_json::json;
 
 use super::confirm::confirm;
 use super::entry;
-use super::location::Location;
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::{OutputFormat, number};
-use crate::output::{Leavable, say};
-use crate::plural::counted;
+use crate::output::{ClosableOutput, say};
+use crate::plural::count_noun;
 
 /// Erase a part of an entry for good; every proof stays valid
 ///
-/// The part's bytes and salt are removed from the store's files, with what came from the entry in events, cases and retry
-/// states, and an entry says that they were, and why. While something reads the store as it was before, the files keep
-/// the content; the command says so. Exports and backups that were made before are not reached.
+/// The part's bytes and salt are removed from the store's files, together with copies in events, cases and retry states. A
+/// new entry records the erasure and its basis. While another process reads an older state of the store, the files still
+/// contain the content; the command then prints a note. Earlier exports and backups are not changed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback ledger erase 42 response --basis request
   answerback ledger erase 42 as_seen --basis secret --yes
 
-Exit codes: 0 erased, 1 not erased because the answer was no, 2 there is no such part.")]
+Exit codes: 0 erased, 1 not confirmed, 2 there is no such part.")]
 pub(crate) struct Arguments {
     /// The entry's index
     #[arg(value_name = "INDEX", value_parser = number)]
     index: u64,
 
-    /// The part's name, as `answerback ledger show` has it
+    /// The part's name, as `answerback ledger show` prints it
     #[arg(value_name = "PART", value_parser = token)]
     part: Token,
 
-    /// Why
+    /// The basis of the erasure
     #[arg(long, value_enum)]
     basis: BasisName,
 
-    /// Do not ask
+    /// Skip the confirmation
     #[arg(long)]
     yes: bool,
 
-    /// How to print what was done
+    /// The output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum BasisName {
-    /// Somebody whose data it is asked for it
+    /// The person concerned requested it
     Request,
-    /// It was kept long enough
+    /// The retention time is over
     Retention,
-    /// A law or a court demands it
+    /// A law or a court requires it
     Legal,
-    /// It holds a secret that should not have come in
+    /// The part contains a secret
     Secret,
 }
 
@@ -75,12 +75,12 @@ fn token(text: &str) -> Result<Token, String> {
 }
 
 /// The note that the content is still in the store's files.
-pub(super) const STILL_READ: &str = "\
-the files still hold the content, because something reads the store as it was before, such as an export or a \
-verification. When that has ended, whatever writes to the store next removes it: a gateway or a server that runs does \
-so within a minute, or else the next command that writes";
+pub(super) const STILL_IN_FILES: &str = "\
+the files still contain the content, because another process reads an older state of the store, such as an export or a \
+verification. After that, the next write removes it: a running gateway or server writes within a minute; otherwise run \
+a command that writes";
 
-pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
+pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::Result<Exit> {
     let Arguments { index, part, .. } = arguments;
     let store = location.write()?;
     let Some(entry) = store.entry(*index)? else {
@@ -88,12 +88,14 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     };
     let Some(held) = entry.parts.iter().find(|held| held.name() == part) else {
         let names: Vec<&str> = entry.parts.iter().map(|held| held.name().as_str()).collect();
-        let names = if names.is_empty() { "none any more".to_owned() } else { names.join(", ") };
-        bail!("entry {index} has no part {part}, or it was erased before; it has {names}")
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        bail!(
+            "entry {index} has no part {part}, or the part was erased before; its parts are {names}"
+        )
     };
     let what = format!(
         "part {part} of entry {index} ({}) will be erased",
-        counted(held.bytes().len(), "byte")
+        count_noun(held.bytes().len(), "byte")
     );
     if !confirm(&what, arguments.yes)? {
         return Ok(Exit::NotGood);
@@ -104,10 +106,10 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
         store.update_text()?;
     }
     let (by, is_gone) = (erased.entry.index, store.is_scrubbed()?);
-    let mut output = Leavable::new(std::io::stdout().lock());
+    let mut output = ClosableOutput::new(std::io::stdout().lock());
     match arguments.format {
         OutputFormat::Text => {
-            writeln!(output, "erased part {part} of entry {index}; entry {by} says so")?;
+            writeln!(output, "erased part {part} of entry {index}; entry {by} records it")?;
         }
         OutputFormat::Json => {
             let value = json!({
@@ -118,7 +120,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
         }
     }
     if !is_gone {
-        say(STILL_READ);
+        say(STILL_IN_FILES);
     }
     Ok(Exit::Good)
 }

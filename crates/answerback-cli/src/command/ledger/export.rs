@@ -6,18 +6,18 @@ use answerback_store::{Export, ExportProgress, Exported, Store};
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 
-use super::location::Location;
+use crate::atomic_replace::replace_with;
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::number;
-use crate::output::{Leavable, say};
+use crate::output::{ClosableOutput, say};
 use crate::progress::ProgressLine;
-use crate::replace::replace_with;
 
-/// Export the log so that anybody can verify it
+/// Export the log so that others can verify it
 ///
 /// JSON lines have entries, content and checkpoints in one file. Tiles are a directory that any web server can
-/// publish (c2sp.org/tlog-tiles), with content and checkpoints beside. `answerback ledger verify` reads both. Parquet
-/// is for analysts: a column for each member, without content.
+/// publish (c2sp.org/tlog-tiles), with additional files for content and checkpoints. `answerback ledger verify` reads
+/// both. Parquet is for analysis: a column for each member, without content.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback ledger export --to ledger.jsonl
@@ -25,29 +25,29 @@ use crate::replace::replace_with;
   answerback ledger export --to public/ --format tiles
   answerback ledger export --to ledger.parquet --format parquet
 
-An export has the content: publish tiles only of a log whose content may be public, or delete parts.jsonl.")]
+An export contains the content: publish tiles only if all content may be public, or delete parts.jsonl.")]
 pub(crate) struct Arguments {
     /// The file or directory to write; '-' is standard output
     #[arg(long, value_name = "FILE|DIR")]
     to: PathBuf,
 
-    /// What to write
+    /// The format of the export
     #[arg(long, value_enum, default_value_t = ExportLayout::Jsonl)]
     format: ExportLayout,
 
-    /// Leave out the entries below this index
+    /// Omit the entries before this index
     #[arg(long, value_name = "INDEX", value_parser = number)]
     from: Option<u64>,
 
-    /// End with the first checkpoint over at least this many entries
+    /// Stop at the first checkpoint with at least this many entries
     #[arg(long, value_name = "N", value_parser = number)]
     size: Option<u64>,
 
-    /// Add what OpenTelemetry's conventions for generative AI call the members
+    /// Add the member names of OpenTelemetry's conventions for generative AI
     #[arg(long)]
     otel: bool,
 
-    /// Replace a file that is there; a link stays, and what it leads to is replaced
+    /// Replace an existing file; a link stays and its target is replaced
     #[arg(long)]
     force: bool,
 }
@@ -58,20 +58,20 @@ enum ExportLayout {
     Jsonl,
     /// A directory of C2SP tiles
     Tiles,
-    /// One Parquet file, where the program was built with it
+    /// One Parquet file, if the program was built with this feature
     Parquet,
 }
 
-pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
+pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::Result<Exit> {
     let to_stdout = arguments.to.as_os_str() == "-";
     if arguments.format == ExportLayout::Tiles {
         if arguments.from.is_some() || arguments.size.is_some() || arguments.otel || to_stdout {
             bail!(
-                "tiles are a directory with all of the log; --from, --size, --otel and '-' need --format jsonl"
+                "tiles are a directory with the whole log; --from, --size, --otel and '-' require --format jsonl"
             );
         }
     } else if arguments.format == ExportLayout::Parquet && to_stdout {
-        bail!("a Parquet file is written beside its place first; name a file");
+        bail!("a Parquet file cannot be written to standard output; name a file");
     } else if !to_stdout {
         arguments.check_place()?;
     }
@@ -85,11 +85,11 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     let exported = if arguments.format == ExportLayout::Tiles {
         store.export_tiles(&arguments.to, &mut tell)?
     } else if to_stdout {
-        let output = Leavable::ending(std::io::stdout().lock());
+        let output = ClosableOutput::ending(std::io::stdout().lock());
         let mut output = BufWriter::with_capacity(1 << 16, output);
         match store.export_jsonl(arguments.export(), &mut output, &mut tell) {
             // A consumer that stops reading early is not an error.
-            Err(_) if output.get_ref().is_left() => return Ok(Exit::Good),
+            Err(_) if output.get_ref().is_closed() => return Ok(Exit::Good),
             exported => exported?,
         }
     } else {
@@ -121,10 +121,10 @@ impl Arguments {
             bail!("{name} is a directory; name a file in it");
         }
         if present.is_file() && !self.force {
-            bail!("{name} is there already; name another file, or say --force");
+            bail!("{name} already exists; name another file, or add --force");
         }
         if !present.is_file() && (self.format == ExportLayout::Parquet || !is_pipe(&present)) {
-            bail!("{name} is no regular file and stays as it is; name a file");
+            bail!("{name} is not a regular file and was not changed; name a file");
         }
         Ok(())
     }

@@ -5,42 +5,44 @@ use answerback_store::{Target, migrate};
 use anyhow::{Context, bail};
 use serde_json::json;
 
-use super::location::Location;
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::OutputFormat;
-use crate::output::Leavable;
-use crate::plural::counted;
+use crate::output::ClosableOutput;
+use crate::plural::count_noun;
 use crate::progress::ProgressLine;
 
 /// Move the ledger from its file into a `PostgreSQL` database
 ///
-/// Origin, key and root stay, so every receipt and checkpoint holds, and a consistency proof spans the move. Everything
-/// in the store moves: entries, content, retry states, cases, events, blobs. The file stays readable, and is marked so
-/// that nobody appends to it any more. What interrupts a move leaves nothing in the database: run it again.
+/// Origin, key and root stay the same, so every receipt and checkpoint stays valid, and consistency proofs span the move.
+/// Everything in the store moves: entries, content, retry states, cases, events, blobs. The file stays readable, and is
+/// marked as read-only. An interrupted move leaves nothing in the database: run it again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback ledger migrate --to postgresql://answerback@db.internal/answerback
   answerback ledger --store ledger.db migrate --to 'postgresql:///answerback?schema=audit'
   answerback ledger --store postgresql://answerback@db.internal/answerback --key ledger.key verify
 
-The key stays where it is: from now on it is named with --key, and the anchor with --anchor.
-Exit codes: 0 moved, 2 it could not be done.")]
+The key file stays in its place: from now on name it with --key, and the anchor with --anchor.
+Exit codes: 0 moved, 2 it failed.")]
 pub(crate) struct Arguments {
-    /// The database, which holds no ledger yet; `?schema=NAME` names a schema in it, otherwise `answerback`
+    /// The URL of a database without a ledger; `?schema=NAME` names a schema in it [default schema: answerback]
     #[arg(long, value_name = "URL")]
     to: String,
 
-    /// How to print what was done
+    /// The output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 
-pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
+pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::Result<Exit> {
     if !StoreConfig::is_url(&arguments.to) {
-        bail!("--to is the URL of a PostgreSQL database: postgresql://USER@HOST/DATABASE");
+        bail!(
+            "--to is not the URL of a PostgreSQL database; write postgresql://USER@HOST/DATABASE"
+        );
     }
     if location.url()?.is_some() {
-        bail!("the ledger is in a database already; a move goes from a file into a database");
+        bail!("the ledger is already in a database; only a ledger in a file can be moved");
     }
     let source = location.write()?;
     let before = source.head()?;
@@ -57,13 +59,13 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     progress.finish();
     let moved = moved?;
     let (after, key, anchor) = (moved.head()?, location.key()?, location.anchor()?);
-    let mut output = Leavable::new(std::io::stdout().lock());
+    let mut output = ClosableOutput::new(std::io::stdout().lock());
     match arguments.format {
         OutputFormat::Text => {
             writeln!(
                 output,
-                "moved {}; the log goes on with entry {}",
-                counted(before.size, "entry"),
+                "moved {}; the next entry is {}",
+                count_noun(before.size, "entry"),
                 after.size
             )?;
             writeln!(

@@ -5,16 +5,16 @@ use answerback_store::Store;
 use anyhow::bail;
 use data_encoding::BASE64;
 
-use super::location::Location;
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::number;
-use crate::output::Leavable;
-use crate::plural::counted;
+use crate::output::ClosableOutput;
+use crate::plural::count_noun;
 
 /// Print the proof that an entry is in the log, or that the log only grew
 ///
-/// The proof of an entry is a receipt (c2sp.org/tlog-proof): whoever has it and the key can verify it without the
-/// log. The proof between two sizes has the form that a witness takes (c2sp.org/tlog-witness).
+/// The proof of an entry is a receipt (c2sp.org/tlog-proof), which can be verified with the key and without the log.
+/// The proof between two sizes has the form that witnesses accept (c2sp.org/tlog-witness).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback ledger prove 42 > receipt.txt
@@ -30,14 +30,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SIZE", value_parser = number)]
     from: Option<u64>,
 
-    /// The size of the newer log, of which there must be a checkpoint; otherwise the newest
+    /// The size of the newer log, which must have a checkpoint [default: the newest]
     #[arg(long, value_name = "SIZE", requires = "from", value_parser = number)]
     to: Option<u64>,
 }
 
-pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
+pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::Result<Exit> {
     let store = location.read()?;
-    let mut output = Leavable::new(std::io::stdout().lock());
+    let mut output = ClosableOutput::new(std::io::stdout().lock());
     if let Some(index) = arguments.index {
         write!(output, "{}", store.receipt(index)?)?;
     } else {
@@ -55,7 +55,7 @@ fn growth(store: &Store, from: u64, to: Option<u64>) -> anyhow::Result<String> {
             let next = store.checkpoints(size.saturating_sub(1), 1)?.into_iter().next();
             let Some(note) = next else {
                 let has = store.head()?.size;
-                bail!("the log never had {}; it has {has}", counted(size, "entry"));
+                bail!("the log has never had {}; its size is {has}", count_noun(size, "entry"));
             };
             let found = Checkpoint::read(&note)?.size();
             if found != size {

@@ -6,31 +6,31 @@ use anyhow::bail;
 use serde_json::json;
 
 use super::confirm::confirm;
-use super::erase::STILL_READ;
-use super::location::Location;
+use super::erase::STILL_IN_FILES;
 use super::moment::{DAY, micros, span};
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::{OutputFormat, number};
-use crate::output::{Leavable, say};
-use crate::plural::counted;
+use crate::output::{ClosableOutput, say};
+use crate::plural::count_noun;
 use crate::progress::ProgressLine;
 use answerback_record::system::now;
 
 /// The days for which entries are stored unless --force is given. The EU's AI Act requires at least this for logs.
-const KEPT_DAYS: i64 = 183;
+const MIN_AGE_DAYS: i64 = 183;
 
 /// Remove old entries; every proof about the rest stays valid
 ///
-/// Entries go in steps of 256, so some more may stay. Hashes and checkpoints stay, and an entry says what went: one for
-/// each 4,096 that go, so that others can write in between and it can be interrupted; the same command goes on then.
-/// Export first what has to be kept elsewhere.
+/// Entries are removed in steps of 256, so up to 255 more may stay. Hashes and checkpoints stay. A new entry records every
+/// 4,096 removed entries, so other processes can write in between. After an interruption, run the same command again.
+/// First export what you need to retain elsewhere.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback ledger prune --older-than 400d
   answerback ledger prune --below 100000 --yes
 
-What is younger than 183 days goes only with --force.
-Exit codes: 0 pruned, 1 nothing was old enough or the answer was no, 2 it was refused or could not be done.")]
+Entries younger than 183 days are removed only with --force.
+Exit codes: 0 pruned, 1 nothing was old enough or not confirmed, 2 it was rejected or failed.")]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["below", "older_than"]))]
 pub(crate) struct Arguments {
     /// Remove the entries below this index
@@ -41,20 +41,20 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SPAN", value_parser = span)]
     older_than: Option<i64>,
 
-    /// Remove entries that are younger than 183 days, too
+    /// Also remove entries younger than 183 days
     #[arg(long)]
     force: bool,
 
-    /// Do not ask
+    /// Skip the confirmation
     #[arg(long)]
     yes: bool,
 
-    /// How to print what was done
+    /// The output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 
-pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
+pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::Result<Exit> {
     let now = micros(now())?;
     let store = location.write()?;
     let head = store.head()?;
@@ -66,24 +66,27 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     // Only whole tiles keep the hashes of removed entries.
     let below = below - below % WIDTH;
     if below > head.size {
-        bail!("the log has {}: it has none below {below} to prune", counted(head.size, "entry"));
+        bail!(
+            "the log has only {}, so it has none up to {below}; use a smaller index",
+            count_noun(head.size, "entry")
+        );
     }
     if below <= head.minimum {
         let mut errors = anstream::stderr().lock();
         writeln!(
             errors,
-            "nothing to prune: entries go in steps of {WIDTH}, and the log begins at {}",
+            "nothing to prune: entries are removed in steps of {WIDTH}, and the log begins at {}",
             head.minimum
         )?;
         return Ok(Exit::NotGood);
     }
     let youngest = store.entry(below - 1)?.map_or(head.last_ts, |entry| entry.leaf.micros());
     let age = (now - youngest) / DAY;
-    if age < KEPT_DAYS && !arguments.force {
+    if age < MIN_AGE_DAYS && !arguments.force {
         bail!(
-            "entry {} is {} old; what is younger than {KEPT_DAYS} days goes only with --force",
+            "entry {} is only {} old; entries younger than {MIN_AGE_DAYS} days are removed only with --force",
             below - 1,
-            counted(age, "day")
+            count_noun(age, "day")
         );
     }
     let what =
@@ -100,13 +103,13 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     }
     let is_gone = store.is_scrubbed()?;
     let (removed, by) = (pruned.removed, pruned.entry.index);
-    let mut output = Leavable::new(std::io::stdout().lock());
+    let mut output = ClosableOutput::new(std::io::stdout().lock());
     match arguments.format {
         OutputFormat::Text => {
             writeln!(
                 output,
-                "removed {} below {below}; entry {by} says so",
-                counted(removed, "entry")
+                "removed {} below {below}; entry {by} records it",
+                count_noun(removed, "entry")
             )?;
         }
         OutputFormat::Json => {
@@ -118,7 +121,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
         }
     }
     if !is_gone {
-        say(STILL_READ);
+        say(STILL_IN_FILES);
     }
     Ok(Exit::Good)
 }

@@ -14,19 +14,19 @@ use serde_json::json;
 
 use super::authority::AuthorityOptions;
 use super::handoff::RecordedHandoff;
-use super::location::Location;
 use crate::exit::Exit;
 use crate::input::InputSource;
+use crate::ledger_location::LedgerLocation;
 use crate::options::{LimitOptions, OutputFormat};
-use crate::output::{Leavable, push_line, say};
+use crate::output::{ClosableOutput, push_line, say};
 use answerback_record::system::{now, random};
 
 /// Record replies in the ledger, and print their receipts
 ///
-/// Each document is judged under its contract and recorded without its secrets: as a response, or as a rejected one
-/// when it breaks its contract. A governed response is verified against --manifest and --lock; without them it is
-/// recorded as unverified. A response answers a request; where the log has none with the document's request id, one
-/// is recorded before it: with --handoff the handoff, whose id that is.
+/// Each document is checked against its contract and recorded without its secrets: as a response, or as rejected if it
+/// breaks its contract. A governed response is verified against --manifest and --lock; without them it is recorded as
+/// unverified. Each response belongs to a request. If the log has no request with the document's request id, one is
+/// recorded first: with --handoff that handoff, whose id then applies.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback ledger record reply.json > receipt.txt
@@ -35,20 +35,19 @@ use answerback_record::system::{now, random};
   answerback ledger record --manifest prompt-manifest.json --lock prompt-lock.json --handoff handoff.json response.json
   answerback ledger record --format json replies/*.json
 
-The ledger and its key begin with the first record. A response that is in the log under its response
-id is not recorded again, and another one under that id is recorded as rejected; a document without such an id is
-recorded each time.
+The first record creates the ledger and its key. A response whose response id is already in the log is not recorded
+again, and a different one with that id is recorded as rejected. A document without such an id is recorded each time.
 Exit codes: 0 recorded, 1 recorded as rejected, 2 not recorded.")]
 pub(crate) struct Arguments {
     /// The documents; '-' is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// The contract of the documents, instead of recognising it
+    /// The contract of the documents, instead of recognizing it
     #[arg(long = "as", value_name = "CONTRACT", value_parser = crate::options::contract())]
     contract: Option<Contract>,
 
-    /// What was asked; it is recorded without its secrets
+    /// The request, which is recorded without its secrets
     #[arg(long, value_name = "FILE")]
     request: Option<PathBuf>,
 
@@ -56,18 +55,18 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with = "request")]
     handoff: Option<PathBuf>,
 
-    /// The tool that answered; otherwise only a digest of the name in the document is kept
+    /// The tool that answered; without it only a digest of the name in the document is recorded
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
 
     #[command(flatten)]
     authority: AuthorityOptions,
 
-    /// On whose behalf
+    /// The principal on whose behalf to record
     #[arg(long, value_name = "NAME", value_parser = token)]
     pub(super) principal: Option<Token>,
 
-    /// How to print receipts
+    /// The output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 
@@ -79,12 +78,12 @@ fn token(text: &str) -> Result<Token, String> {
     Token::new(text).map_err(|error| error.to_string())
 }
 
-pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
+pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::Result<Exit> {
     let limits = arguments.limits.limits();
     let asked =
         arguments.request.as_ref().map(|path| InputSource::new(path).bytes(limits)).transpose()?;
     if (asked.is_some() || arguments.handoff.is_some()) && arguments.files.len() > 1 {
-        bail!("--request and --handoff go with one document");
+        bail!("--request and --handoff require exactly one document");
     }
     let in_force = arguments.authority.read(location.configuration()?, limits)?;
     let handoff = match (&arguments.handoff, &in_force) {
@@ -92,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
             Some(RecordedHandoff::read(&InputSource::new(path), limits, in_force)?)
         }
         (Some(_), None) => bail!(
-            "--handoff is verified against --manifest and --lock; name them, or as governance in the configuration"
+            "--handoff requires --manifest and --lock; name them, or set governance in the configuration"
         ),
         (None, _) => None,
     };
@@ -124,7 +123,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
             Recorded::Conflict { appended, first } => {
                 exit = Exit::NotGood;
                 say(&format!(
-                    "{name} is recorded as rejected: entry {first} is another reply with its response id; give it one of its own"
+                    "{name} is recorded as rejected: another reply, entry {first}, already has its response id; use a new one"
                 ));
                 (appended.index, Kind::Rejected)
             }
@@ -156,7 +155,7 @@ fn print(store: &Store, index: u64, kind: Kind, format: OutputFormat) -> anyhow:
             line
         }
     };
-    let mut output = Leavable::new(std::io::stdout().lock());
+    let mut output = ClosableOutput::new(std::io::stdout().lock());
     output.write_all(text.as_bytes())?;
     Ok(output.flush()?)
 }
@@ -186,7 +185,9 @@ impl<'a> CheckedReply<'a> {
                 bail!("{name}: {}", crate::options::unrecognised())
             }
             Err(ReplyError::NotAReply(Contract::Handoff)) => {
-                bail!("{name}: a handoff is no reply; name it with --handoff beside its response")
+                bail!(
+                    "{name}: a handoff is not a reply; name it with --handoff together with its response"
+                )
             }
             Err(ReplyError::Read(error)) => return Err(error).context(name),
             Err(error) => bail!("{name}: {error}"),
@@ -213,14 +214,14 @@ impl<'a> CheckedReply<'a> {
         };
         let mut request = match self.handoff {
             Some(handoff) => handoff.request(store, arguments)?,
-            None => arguments.told(self, Draft::request().with_request_id(request_id)),
+            None => arguments.add_claims(self, Draft::request().with_request_id(request_id)),
         };
         if let Some(bytes) = asked {
             let parts = parts_of_bytes(store, "as_seen", bytes)?;
             request = parts.into_iter().fold(request, Draft::with_part);
         }
         let bytes = &self.reply.bytes;
-        let draft = arguments.told(self, self.reply.draft().with_request_id(request_id));
+        let draft = arguments.add_claims(self, self.reply.draft().with_request_id(request_id));
         let parts = parts_of_bytes(store, RESPONSE, bytes)?;
         let reply = parts.into_iter().fold(draft, Draft::with_part);
         let (principal, tool) = (arguments.principal.as_ref(), arguments.tool.as_deref());
@@ -233,7 +234,7 @@ impl<'a> CheckedReply<'a> {
 }
 
 impl Arguments {
-    fn told(&self, document: &CheckedReply<'_>, draft: Draft) -> Draft {
+    fn add_claims(&self, document: &CheckedReply<'_>, draft: Draft) -> Draft {
         document.reply.told(draft, self.principal.as_ref(), self.tool.as_deref())
     }
 }

@@ -7,24 +7,24 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 
 use super::entry;
-use super::location::Location;
 use super::moment::{micros, moment};
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::{OutputFormat, number};
-use crate::output::{Leavable, say};
+use crate::output::{ClosableOutput, say};
 use answerback_record::system::now;
 
 /// Find entries: by agent, tool, outcome, kind, time, id, or words of their content
 ///
-/// Everything that is named must hold. Words are looked up in an index beside the store, which is brought up to
-/// date first; it can be deleted at any time.
+/// An entry must match all options. Words are looked up in an index next to the store, which is updated first; the
+/// index can be deleted at any time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback ledger search --tool weather.now --outcome error --since 24h
   answerback ledger search --request 550e8400-e29b-41d4-a716-446655440000
   answerback ledger search --text \"refund limit\" --newest-first
 
-Exit codes: 0 something was found, 1 nothing was, 2 it could not be looked for.")]
+Exit codes: 0 entries were found, 1 none were found, 2 the search failed.")]
 pub(crate) struct Arguments {
     /// The agent's id
     #[arg(long, value_name = "ID")]
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
 
-    /// What became of it, such as ok, error or refused
+    /// The outcome, such as ok, error or refused
     #[arg(long, value_name = "WORD")]
     outcome: Option<String>,
 
@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
 
-    /// A request's id: the request, and what answers it
+    /// A request's id; finds the request and its responses
     #[arg(long, value_name = "UUID", value_parser = id)]
     request: Option<Id>,
 
@@ -58,7 +58,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "UUID", value_parser = id)]
     response: Option<Id>,
 
-    /// Words that the content has, all of them
+    /// Words that must all occur in the content
     #[arg(long, value_name = "WORDS")]
     text: Option<String>,
 
@@ -66,16 +66,16 @@ pub(crate) struct Arguments {
     #[arg(long)]
     newest_first: bool,
 
-    /// How many entries
+    /// The number of entries
     #[arg(long, value_name = "N", default_value_t = 50,
           value_parser = clap::value_parser!(u16).range(1..=10_000))]
     limit: u16,
 
-    /// Go on where the page before ended
+    /// Continue where the previous page ended
     #[arg(long, value_name = "INDEX", value_parser = number)]
     cursor: Option<u64>,
 
-    /// How to print
+    /// The output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
@@ -89,11 +89,11 @@ fn id(text: &str) -> Result<Id, String> {
     Id::parse(text).map_err(|error| error.to_string())
 }
 
-pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
+pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::Result<Exit> {
     let filter = arguments.filter()?;
     let store = location.read()?;
     if arguments.text.is_some() {
-        store.update_text().context("the index for full text cannot be brought up to date")?;
+        store.update_text().context("the full-text index cannot be updated")?;
     }
     let mut page = store.entries(&filter, arguments.cursor, usize::from(arguments.limit))?;
     // A page may be empty and still have a next one, because a full-text search examines a limited number of entries
@@ -101,14 +101,16 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     while let (true, Some(next)) = (page.entries.is_empty(), page.next) {
         page = store.entries(&filter, Some(next), usize::from(arguments.limit))?;
     }
-    let mut output = Leavable::new(std::io::stdout());
+    let mut output = ClosableOutput::new(std::io::stdout());
     entry::print(&mut output, &page.entries, arguments.format)?;
     if page.entries.is_empty() && arguments.format == OutputFormat::Text {
-        say("nothing was found");
+        say("no entries were found");
     }
     if let Some(next) = page.next {
         match arguments.format {
-            OutputFormat::Text => say(&format!("there are more: --cursor {next}")),
+            OutputFormat::Text => {
+                say(&format!("there are more entries; continue with --cursor {next}"))
+            }
             OutputFormat::Json => writeln!(output, "{}", json!({"next": next.to_string()}))?,
         }
     }

@@ -8,16 +8,16 @@ use anyhow::Context;
 use serde_json::{Value, json};
 
 use super::entry;
-use super::location::Location;
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::{OutputFormat, number};
-use crate::output::{Leavable, push_line, sanitise};
-use crate::plural::counted;
+use crate::output::{ClosableOutput, push_line, sanitise};
+use crate::plural::count_noun;
 
 /// Show one entry with its content
 ///
-/// Content is shown as JSON or text where it is that. Secrets in it are marked instead of shown, unless --raw is
-/// given; nothing in it can act on the terminal. A part that was erased is shown with the entry that erased it.
+/// Content is printed as JSON or text if possible. Secrets are masked unless --raw is given. Content never controls the
+/// terminal. An erased part is listed with the entry that erased it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback ledger show 42
@@ -29,25 +29,25 @@ pub(crate) struct Arguments {
     #[arg(value_name = "INDEX", value_parser = number)]
     index: u64,
 
-    /// Write only this part's exact bytes; needs --raw
+    /// Write only the exact bytes of this part; requires --raw
     #[arg(long, value_name = "NAME", requires = "raw")]
     part: Option<String>,
 
-    /// Do not mark secrets
+    /// Do not mask secrets
     #[arg(long)]
     raw: bool,
 
-    /// How to print
+    /// The output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 
-pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
+pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::Result<Exit> {
     let store = location.read()?;
     let Some(entry) = store.entry(arguments.index)? else {
         return Err(entry::missing(&store, arguments.index)?);
     };
-    let mut output = Leavable::new(std::io::stdout().lock());
+    let mut output = ClosableOutput::new(std::io::stdout().lock());
     if let Some(name) = &arguments.part {
         let part = entry.parts.iter().find(|part| part.name().as_str() == name);
         let part = part.with_context(|| format!("entry {} has no part {name}", entry.index))?;
@@ -166,7 +166,7 @@ fn drawn(entry: &Entry, parts: &[PartView]) -> String {
         }
     }
     for part in parts {
-        let mut heading = format!("part {}, {}", part.name, counted(part.length, "byte"));
+        let mut heading = format!("part {}, {}", part.name, count_noun(part.length, "byte"));
         let body = match &part.content {
             PartContent::Json(value) => serde_json::to_string_pretty(value).unwrap_or_default(),
             PartContent::Text(text) => text.clone(),
@@ -180,7 +180,7 @@ fn drawn(entry: &Entry, parts: &[PartView]) -> String {
                 String::new()
             }
             PartContent::Gone(None) => {
-                heading.push_str(": MISSING, and no entry says why");
+                heading.push_str(": MISSING, and no entry records an erasure");
                 String::new()
             }
         };

@@ -7,27 +7,27 @@ use answerback_ledger::{Anchor, Checkpoint, FileAnchor};
 use answerback_store::{Head, Store, Totals};
 use serde_json::{Map, Value, json};
 
-use super::location::Location;
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::OutputFormat;
-use crate::output::{Leavable, push_line, sanitise};
-use crate::plural::counted;
+use crate::output::{ClosableOutput, push_line, sanitise};
+use crate::plural::count_noun;
 
-/// Show how large the ledger is, and how it is
+/// Show the size and the state of the ledger
 ///
-/// It looks at the head, the newest checkpoint and the anchor. That everything holds is for `verify` to say.
+/// Only the head, the newest checkpoint and the anchor are checked. Use `verify` to check everything.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes: 0 nothing is wrong at first sight, 1 something is, 2 it could not be looked at."
+    after_help = "Exit codes: 0 no problem at first sight, 1 a problem, 2 the ledger could not be read."
 )]
 pub(crate) struct Arguments {
-    /// How to print
+    /// The output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 
-pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
-    let figures = LedgerFigures::read(location)?;
+pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::Result<Exit> {
+    let figures = LedgerStatistics::read(location)?;
     let mut text = String::new();
     match arguments.format {
         OutputFormat::Json => push_line(&mut text, &figures.value())?,
@@ -38,18 +38,18 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
             }
         }
     }
-    Leavable::new(std::io::stdout()).write_all(text.as_bytes())?;
+    ClosableOutput::new(std::io::stdout()).write_all(text.as_bytes())?;
     Ok(if figures.health().is_none() { Exit::Good } else { Exit::NotGood })
 }
 
-struct LedgerFigures {
+struct LedgerStatistics {
     origin: String,
     head: Head,
     totals: Totals,
     files: Vec<(String, u64)>,
     text: Option<u64>,
     anchor_path: Option<PathBuf>,
-    anchor: Anchored,
+    anchor: AnchorState,
     /// The witnesses, each with the size of the log that it signed.
     witnessed: Vec<(String, u64)>,
     /// The problem with the head and its checkpoint, if there is one.
@@ -61,7 +61,7 @@ struct LedgerFigures {
 }
 
 /// The result of comparing the store with its anchor.
-enum Anchored {
+enum AnchorState {
     /// There is no readable anchor. Holds the reason.
     Unknown(String),
     /// The anchor matches the log at this size.
@@ -72,7 +72,7 @@ enum Anchored {
     Differs(u64),
 }
 
-impl Anchored {
+impl AnchorState {
     fn read(store: &Store, path: Option<&Path>) -> anyhow::Result<Self> {
         let Some(path) = path else { return Ok(Self::Unknown("no place is known".to_owned())) };
         let newest = match FileAnchor::new(path).newest() {
@@ -96,7 +96,7 @@ impl Anchored {
             Self::Ahead(size) => Some(format!(
                 "the anchor remembers {}, and nothing can be recorded: restore a newer copy, or run `{}` to go on from \
                  here",
-                counted(*size, "entry"),
+                count_noun(*size, "entry"),
                 commands.command("ledger adopt"),
             )),
             Self::Differs(_) => Some(format!(
@@ -109,27 +109,27 @@ impl Anchored {
     fn words(&self, head: &Head, verify: &str) -> String {
         match self {
             Self::Unknown(why) => why.clone(),
-            Self::InStep(size) => format!("remembers {size} of {}", counted(head.size, "entry")),
+            Self::InStep(size) => format!("remembers {size} of {}", count_noun(head.size, "entry")),
             Self::Ahead(size) => {
-                let entries = counted(*size, "entry");
+                let entries = count_noun(*size, "entry");
                 format!("remembers {entries}, the store has {}: it was rolled back", head.size)
             }
             Self::Differs(size) => {
-                let entries = counted(*size, "entry");
+                let entries = count_noun(*size, "entry");
                 format!("remembers another history of {entries}: run `{verify}`")
             }
         }
     }
 }
 
-impl LedgerFigures {
-    fn read(location: &Location) -> anyhow::Result<Self> {
+impl LedgerStatistics {
+    fn read(location: &LedgerLocation) -> anyhow::Result<Self> {
         let store = location.read()?;
         // The disk usage of a database is not visible from here.
         let files =
             if location.url()?.is_some() { Vec::new() } else { files(&location.existing()?) };
         let anchor_path = location.anchor().ok();
-        let anchor = Anchored::read(&store, anchor_path.as_deref())?;
+        let anchor = AnchorState::read(&store, anchor_path.as_deref())?;
         let head = store.head()?;
         let commands = location.commands();
         let verify = commands.command("ledger verify");
@@ -160,7 +160,7 @@ impl LedgerFigures {
         let text = match self.text {
             None => "no index yet; `search --text` makes one".to_owned(),
             Some(position) if position >= head.size => "up to date".to_owned(),
-            Some(position) => format!("{} behind", counted(head.size - position, "entry")),
+            Some(position) => format!("{} behind", count_noun(head.size - position, "entry")),
         };
         let mut anchor = self.anchor.words(head, &self.verify);
         if let Some(path) = &self.anchor_path {
@@ -176,7 +176,7 @@ impl LedgerFigures {
             ("leaves", size(totals.leaf_bytes)),
             (
                 "content",
-                format!("{} in {}", size(totals.part_bytes), counted(totals.parts, "part")),
+                format!("{} in {}", size(totals.part_bytes), count_noun(totals.parts, "part")),
             ),
             ("files", files.collect::<Vec<_>>().join(", ")),
             (
@@ -184,7 +184,7 @@ impl LedgerFigures {
                 format!(
                     "{} of them, the newest over {}",
                     totals.checkpoints,
-                    counted(head.size, "entry")
+                    count_noun(head.size, "entry")
                 ),
             ),
             ("key", head.signer.to_string()),
@@ -194,7 +194,7 @@ impl LedgerFigures {
         for (signer, seen) in &self.witnessed {
             lines.push((
                 "witness",
-                format!("{signer} has signed for {seen} of {}", counted(head.size, "entry")),
+                format!("{signer} has signed for {seen} of {}", count_noun(head.size, "entry")),
             ));
         }
         lines.push(("health", self.health().unwrap_or_else(|| "good".to_owned())));
@@ -208,10 +208,10 @@ impl LedgerFigures {
         let files: Map<String, Value> =
             self.files.iter().map(|(name, bytes)| (name.clone(), (*bytes).into())).collect();
         let anchored = match self.anchor {
-            Anchored::Unknown(_) => "unknown",
-            Anchored::InStep(_) => "in_step",
-            Anchored::Ahead(_) => "ahead",
-            Anchored::Differs(_) => "differs",
+            AnchorState::Unknown(_) => "unknown",
+            AnchorState::InStep(_) => "in_step",
+            AnchorState::Ahead(_) => "ahead",
+            AnchorState::Differs(_) => "differs",
         };
         json!({
             "origin": self.origin,

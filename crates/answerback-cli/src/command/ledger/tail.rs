@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 use answerback_store::Filter;
 
 use super::entry;
-use super::location::Location;
 use crate::exit::Exit;
+use crate::ledger_location::LedgerLocation;
 use crate::options::OutputFormat;
-use crate::output::Leavable;
+use crate::output::ClosableOutput;
 
 /// The interval between two polls.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -15,32 +15,32 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// The number of entries that are printed at a time.
 const PAGE: usize = 500;
 
-/// Print the newest entries, and those that come
+/// Print the newest entries, and follow new ones
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback ledger tail
   answerback ledger tail -n 100 --format json | jq .leaf.kind
   answerback ledger tail --follow")]
 pub(crate) struct Arguments {
-    /// How many entries
+    /// The number of entries
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10,
           value_parser = clap::value_parser!(u16).range(..=10_000))]
     lines: u16,
 
-    /// Go on with the entries that come; looks twice a second
+    /// Print new entries as they are recorded; polls twice a second
     #[arg(short, long)]
     follow: bool,
 
-    /// End after this many seconds of following
+    /// Stop following after this many seconds
     #[arg(long = "for", value_name = "SECONDS", requires = "follow")]
     seconds: Option<u32>,
 
-    /// How to print
+    /// The output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 
-pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
+pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::Result<Exit> {
     let store = location.read()?;
     // Entries that are recorded while the newest are read are printed afterwards.
     let mut newest = store.head()?.size.checked_sub(1);
@@ -49,14 +49,14 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     let page = store.entries(&Filter::default().newest_first(), end, limit)?;
     let mut entries = page.entries;
     entries.reverse();
-    let mut output = Leavable::new(std::io::stdout());
+    let mut output = ClosableOutput::new(std::io::stdout());
     entry::print(&mut output, &entries, arguments.format)?;
     if !arguments.follow {
         return Ok(Exit::Good);
     }
     let seconds = arguments.seconds.map(|seconds| Duration::from_secs(seconds.into()));
     let end = seconds.and_then(|span| Instant::now().checked_add(span));
-    while !output.is_left() {
+    while !output.is_closed() {
         let page = store.entries(&Filter::default(), newest, PAGE)?;
         if let Some(last) = page.entries.last() {
             newest = Some(last.index);

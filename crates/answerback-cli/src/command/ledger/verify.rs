@@ -11,23 +11,22 @@ use answerback_verify::{
 use anyhow::{Context, bail};
 use serde_json::json;
 
-use super::location::Location;
-use super::source;
 use crate::exit::Exit;
 use crate::input::InputSource;
+use crate::ledger_location::LedgerLocation;
 use crate::options::OutputFormat;
-use crate::output::{Leavable, push_line, sanitise, say};
-use crate::plural::counted;
+use crate::output::{ClosableOutput, push_line, sanitise, say};
+use crate::plural::count_noun;
 use crate::progress::ProgressLine;
+use crate::verify_source;
 
 /// The largest receipt that is read, in bytes.
-const MOST_BYTES: usize = 1 << 30;
+const MAX_BYTES: usize = 1 << 30;
 
 /// Verify a ledger, offline, at five levels
 ///
-/// The verifier shares no code with what wrote the log, and reads files and tables by itself. Without SOURCE it verifies
-/// the store, and holds it against its anchor as well. Without --vkey the key is taken from the log, which proves nothing
-/// about who wrote it.
+/// The verifier shares no code with the writer of the log. Without SOURCE it verifies the store, and compares it with its
+/// anchor. Without --vkey the key is read from the log itself, which proves nothing about the writer.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback ledger verify
@@ -36,28 +35,28 @@ const MOST_BYTES: usize = 1 << 30;
   answerback ledger verify --receipt receipt.txt --vkey KEY
 
 Exit codes, by the lowest level that fails:
-   0  everything holds
-   2  it could not be judged: unreadable, or not a ledger
-  11  signatures: a checkpoint is malformed, of another log, or not signed by the key in force, or a witness
-      that is demanded has signed none
+   0  everything is valid
+   2  it could not be checked: unreadable, or not a ledger
+  11  signatures: a checkpoint is malformed, of another log, or not signed by the current key, or a required
+      witness has signed none
   12  root: an entry was changed, removed or added
-  13  content: a part was changed, or is missing without an entry that says why
-  14  consistency: the log is not the one that an older checkpoint was made of
-  15  semantics: an entry does not mean what it should, or a case or a blocked retry state is not as recorded")]
+  13  content: a part was changed, or is missing without an entry that records why
+  14  consistency: the log does not match an older checkpoint
+  15  semantics: an entry is inconsistent, or a case or a blocked retry state differs from its record")]
 pub(crate) struct Arguments {
-    /// A store, its URL, an export or a directory of tiles; otherwise the store
+    /// A store, its URL, an export or a directory of tiles [default: the store]
     #[arg(value_name = "SOURCE", conflicts_with = "receipt")]
     source: Option<PathBuf>,
 
-    /// A key that is trusted; the log must have been signed by one of those given
+    /// A trusted key; one of the given keys must have signed the log
     #[arg(long, value_name = "KEY", value_parser = vkey)]
     vkey: Vec<VerifierKey>,
 
-    /// A checkpoint or an anchor that was kept outside
+    /// A checkpoint or an anchor from outside of the store
     #[arg(long, value_name = "FILE", conflicts_with = "receipt")]
     checkpoint: Vec<PathBuf>,
 
-    /// The key of a witness that must have signed a checkpoint of the log; a warning says how far it has
+    /// The key of a witness that must have signed a checkpoint of the log; a warning shows the signed size
     #[arg(long, value_name = "KEY", value_parser = witness, conflicts_with = "receipt")]
     witness: Vec<WitnessKey>,
 
@@ -65,7 +64,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     receipt: Option<PathBuf>,
 
-    /// How to print the report
+    /// The output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
@@ -78,7 +77,7 @@ fn witness(text: &str) -> Result<WitnessKey, String> {
     WitnessKey::parse(text).map_err(|error| error.to_string())
 }
 
-pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
+pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::Result<Exit> {
     if let Some(receipt) = &arguments.receipt {
         return arguments.receipt(receipt, location);
     }
@@ -103,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     if let Some(anchor) = anchor.filter(|anchor| anchor.is_file()) {
         options = with_checkpoints(options, &anchor)?;
     }
-    let mut source = source::open(&path)?;
+    let mut source = verify_source::open(&path)?;
     let mut progress = ProgressLine::new("entries");
     let mut told = 0;
     let report = verify_with_progress(source.as_mut(), &options, &mut |seen| {
@@ -125,7 +124,7 @@ fn print(report: &Report, format: OutputFormat) -> anyhow::Result<Exit> {
         None => Exit::Good,
         Some(level) => Exit::LevelFailed(*level),
     };
-    let mut output = Leavable::new(anstream::stdout().lock());
+    let mut output = ClosableOutput::new(anstream::stdout().lock());
     match format {
         OutputFormat::Json => {
             let mut line = String::new();
@@ -153,9 +152,9 @@ fn style(line: &str) -> Style {
 }
 
 impl Arguments {
-    fn receipt(&self, file: &Path, location: &Location) -> anyhow::Result<Exit> {
+    fn receipt(&self, file: &Path, location: &LedgerLocation) -> anyhow::Result<Exit> {
         let input = InputSource::new(file);
-        let limits = answerback::json::Limits::default().with_max_bytes(MOST_BYTES);
+        let limits = answerback::json::Limits::default().with_max_bytes(MAX_BYTES);
         let text = String::from_utf8(input.bytes(limits)?)
             .ok()
             .with_context(|| format!("{} is not text", input.name()))?;
@@ -167,13 +166,13 @@ impl Arguments {
                     let leaf: serde_json::Value =
                         serde_json::from_slice(&proven.leaf).unwrap_or_default();
                     let (index, size) = (proven.index, proven.checkpoint.size);
-                    let mut output = Leavable::new(std::io::stdout().lock());
+                    let mut output = ClosableOutput::new(std::io::stdout().lock());
                     match self.format {
                         OutputFormat::Text => writeln!(
                             output,
                             "holds   entry {index} is in the log {} of {}\n        {}",
                             sanitise(&proven.checkpoint.origin),
-                            counted(size, "entry"),
+                            count_noun(size, "entry"),
                             sanitise(&leaf.to_string())
                         )?,
                         OutputFormat::Json => {
@@ -193,13 +192,15 @@ impl Arguments {
                 }
             }
         }
-        let Some(error) = failure else { bail!("there is no key to verify the receipt with") };
+        let Some(error) = failure else {
+            bail!("there is no key to verify the receipt; add --vkey KEY")
+        };
         let level = match error {
             ReceiptError::Signature | ReceiptError::Origin { .. } => Some(Level::Signatures),
             ReceiptError::Proof => Some(Level::Root),
             _ => None,
         };
-        let mut output = Leavable::new(anstream::stdout().lock());
+        let mut output = ClosableOutput::new(anstream::stdout().lock());
         match self.format {
             OutputFormat::Text => {
                 let line = format!("FAILS   {error}");
@@ -213,14 +214,14 @@ impl Arguments {
                 output.write_all(line.as_bytes())?;
             }
         }
-        Ok(level.map_or(Exit::CouldNotJudge, Exit::LevelFailed))
+        Ok(level.map_or(Exit::CouldNotCheck, Exit::LevelFailed))
     }
 }
 
 /// Returns the keys that the store itself names: the key of its first entry, and the present one.
-fn stored_keys(location: &Location) -> anyhow::Result<Vec<VerifierKey>> {
-    let store = location.read().context("a receipt needs --vkey KEY, or the store that has it")?;
-    say("warning: the key was taken from the store itself; give --vkey to know who signed");
+fn stored_keys(location: &LedgerLocation) -> anyhow::Result<Vec<VerifierKey>> {
+    let store = location.read().context("verifying a receipt requires --vkey KEY, or the store")?;
+    say("warning: the key was read from the store itself; add --vkey to check who signed");
     let keys = [store.verifier_key()?, store.first_key()?];
     keys.iter().map(|key| Ok(VerifierKey::parse(&key.to_string())?)).collect()
 }

@@ -1,6 +1,6 @@
 //! Draws bar charts, and pie charts as sorted shares. Horizontal bars leave room for their names.
 
-use super::data::Data;
+use super::data::ChartData;
 use super::scale::{Scale, Zero, exact};
 use crate::show::sheet::Sheet;
 use crate::show::span::Line;
@@ -21,17 +21,17 @@ struct Bar {
 }
 
 /// Draws one bar per label and series, above an axis.
-pub(super) fn bars(sheet: Sheet, data: &Data) -> Vec<Line> {
+pub(super) fn bars(sheet: Sheet, data: &ChartData) -> Vec<Line> {
     let count = data.labels.len();
     let is_single = data.drawn().len() == 1;
     let mut bars = Vec::new();
     for index in 0..count.min(sheet.rows) {
-        let mut is_named = false;
+        let mut is_configured = false;
         for (number, series) in data.drawn().iter().enumerate() {
             let Some(&Some((_, value))) = series.points.get(index) else { continue };
             // Only the first bar of a group has a label.
-            let name = if is_named { String::new() } else { data.label(index) };
-            is_named = true;
+            let name = if is_configured { String::new() } else { data.label(index) };
+            is_configured = true;
             bars.push(Bar { name, value, text: exact(value), series: number });
         }
     }
@@ -50,7 +50,7 @@ pub(super) fn bars(sheet: Sheet, data: &Data) -> Vec<Line> {
 }
 
 /// Draws the parts of a whole with their shares, the largest first.
-pub(super) fn shares(sheet: Sheet, data: &Data) -> Vec<Line> {
+pub(super) fn shares(sheet: Sheet, data: &ChartData) -> Vec<Line> {
     let mut lines = Vec::new();
     for (number, series) in data.drawn().iter().enumerate() {
         if data.drawn().len() > 1 {
@@ -170,7 +170,7 @@ fn axis(sheet: Sheet, scale: &Scale, names: usize, room: usize) -> Vec<Line> {
     vec![line, below]
 }
 
-fn legend(sheet: Sheet, data: &Data) -> Line {
+fn legend(sheet: Sheet, data: &ChartData) -> Line {
     let mut line = Line::default();
     for (index, one) in data.drawn().iter().enumerate() {
         if index > 0 {

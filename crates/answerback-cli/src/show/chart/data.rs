@@ -19,13 +19,13 @@ use serde_json::{Map, Value};
 use crate::show::brief::{brief, list, text};
 
 /// The largest number of series that are drawn, because more cannot be distinguished.
-const MOST_SERIES: usize = 6;
+const MAX_SERIES: usize = 6;
 
 /// The largest value on an axis. Differences between larger values could overflow.
-const LARGEST: f64 = 1e300;
+const MAX_SIZE: f64 = 1e300;
 
 /// The longest text that is parsed as a number.
-const LONGEST_NUMBER: usize = 40;
+const MAX_NUMBER_LENGTH: usize = 40;
 
 /// The kind of chart to draw.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -59,7 +59,7 @@ impl ChartKind {
 
 /// The data of a chart.
 #[derive(Debug)]
-pub(super) struct Data {
+pub(super) struct ChartData {
     pub(super) kind: ChartKind,
     /// False if the chart's type is unknown.
     pub(super) is_kind_known: bool,
@@ -90,13 +90,13 @@ impl ChartSeries {
     }
 }
 
-impl Data {
+impl ChartData {
     /// Reads a chart's content. Returns `None` if its shape is unknown or there is nothing to draw.
     pub(super) fn read(content: &Map<String, Value>) -> Option<Self> {
         let (kind, is_kind_known) = ChartKind::of(content);
         let data = content.get("data")?;
         let members = data.as_object();
-        let Given { labels, sets } = Given::read(data, kind)?;
+        let ChartSource { labels, sets } = ChartSource::read(data, kind)?;
         let unplotted = sets.iter().flat_map(|set| &set.items).filter(|item| item.y.is_text());
         let unplotted = unplotted.count();
         let (labels, series) = placed(kind, &labels, sets)?;
@@ -110,7 +110,7 @@ impl Data {
             kind,
             is_kind_known,
             labels,
-            left_out: series.len().saturating_sub(MOST_SERIES),
+            left_out: series.len().saturating_sub(MAX_SERIES),
             series,
             x_title: title(content, members, "x"),
             y_title: title(content, members, "y"),
@@ -120,7 +120,7 @@ impl Data {
 
     /// Returns the series that are drawn.
     pub(super) fn drawn(&self) -> &[ChartSeries] {
-        &self.series[..self.series.len().min(MOST_SERIES)]
+        &self.series[..self.series.len().min(MAX_SERIES)]
     }
 
     /// Returns the label at a whole x.
@@ -130,32 +130,32 @@ impl Data {
 }
 
 /// The labels and values in the document.
-struct Given<'d> {
+struct ChartSource<'d> {
     labels: Vec<Value>,
-    sets: Vec<Set<'d>>,
+    sets: Vec<DataSet<'d>>,
 }
 
-struct Set<'d> {
+struct DataSet<'d> {
     name: String,
-    items: Vec<Item<'d>>,
+    items: Vec<DataItem<'d>>,
 }
 
 /// One value of a series.
-struct Item<'d> {
+struct DataItem<'d> {
     /// The x value, if there is one: a number or a text.
     x: Option<&'d Value>,
-    y: Y,
+    y: YValue,
 }
 
 #[derive(Clone, Copy)]
-enum Y {
+enum YValue {
     Number(f64),
     /// A text that is not a number.
     Text,
     Gap,
 }
 
-impl Y {
+impl YValue {
     const fn is_text(self) -> bool {
         matches!(self, Self::Text)
     }
@@ -169,7 +169,7 @@ impl Y {
         match value {
             Value::Null => Some(Self::Gap),
             Value::Number(_) | Value::String(_) => match number(value) {
-                Some(number) if number.abs() > LARGEST => None,
+                Some(number) if number.abs() > MAX_SIZE => None,
                 Some(number) => Some(Self::Number(number)),
                 None if value.is_number() => None,
                 None => Some(Self::Text),
@@ -179,15 +179,15 @@ impl Y {
     }
 }
 
-impl<'d> Given<'d> {
+impl<'d> ChartSource<'d> {
     fn read(data: &'d Value, kind: ChartKind) -> Option<Self> {
         let members = match data {
             Value::Array(items) => {
                 let items =
-                    items.iter().map(|item| Item::read(item, kind)).collect::<Option<_>>()?;
+                    items.iter().map(|item| DataItem::read(item, kind)).collect::<Option<_>>()?;
                 return Some(Self {
                     labels: Vec::new(),
-                    sets: vec![Set { name: String::new(), items }],
+                    sets: vec![DataSet { name: String::new(), items }],
                 });
             }
             Value::Object(members) => members,
@@ -196,21 +196,21 @@ impl<'d> Given<'d> {
         if let Some(sets) = members.get("datasets") {
             let sets = sets.as_array()?.iter().enumerate();
             let sets =
-                sets.map(|(index, set)| Set::read(index, set, kind)).collect::<Option<_>>()?;
+                sets.map(|(index, set)| DataSet::read(index, set, kind)).collect::<Option<_>>()?;
             return Some(Self { labels: list(members, "labels").to_vec(), sets });
         }
         // This is an object of names with numbers. If a member has another shape, the names are not labels.
         let items = members.values().map(|value| {
-            let y = Y::read(value).filter(|y| !y.is_text())?;
-            Some(Item { x: None, y })
+            let y = YValue::read(value).filter(|y| !y.is_text())?;
+            Some(DataItem { x: None, y })
         });
         let items = items.collect::<Option<_>>()?;
         let labels = members.keys().map(|name| Value::from(name.as_str())).collect();
-        Some(Self { labels, sets: vec![Set { name: String::new(), items }] })
+        Some(Self { labels, sets: vec![DataSet { name: String::new(), items }] })
     }
 }
 
-impl<'d> Set<'d> {
+impl<'d> DataSet<'d> {
     fn read(index: usize, set: &'d Value, kind: ChartKind) -> Option<Self> {
         let (name, items) = match set {
             Value::Array(items) => (None, items),
@@ -228,12 +228,12 @@ impl<'d> Set<'d> {
             _ => return None,
         };
         let name = name.unwrap_or_else(|| format!("Series {}", index + 1));
-        let items = items.iter().map(|item| Item::read(item, kind)).collect::<Option<_>>()?;
+        let items = items.iter().map(|item| DataItem::read(item, kind)).collect::<Option<_>>()?;
         Some(Self { name, items })
     }
 }
 
-impl<'d> Item<'d> {
+impl<'d> DataItem<'d> {
     fn read(value: &'d Value, kind: ChartKind) -> Option<Self> {
         let (x, y) = match value {
             Value::Object(point) => {
@@ -249,23 +249,23 @@ impl<'d> Item<'d> {
         if x.is_some_and(|x| !matches!(x, Value::Number(_) | Value::String(_))) {
             return None;
         }
-        Some(Self { x, y: Y::read(y)? })
+        Some(Self { x, y: YValue::read(y)? })
     }
 
     /// True for a gap without an x value.
     fn is_bare_gap(&self) -> bool {
-        self.x.is_none() && matches!(self.y, Y::Gap)
+        self.x.is_none() && matches!(self.y, YValue::Gap)
     }
 }
 
 /// The identity of an x value: a number or a text.
 #[derive(Eq, Hash, PartialEq)]
-enum Key<'d> {
+enum PointKey<'d> {
     Number(u64),
     Text(&'d str),
 }
 
-impl<'d> Key<'d> {
+impl<'d> PointKey<'d> {
     fn of(value: &'d Value) -> Option<Self> {
         match number(value) {
             // Adding 0.0 makes negative zero equal to zero.
@@ -279,7 +279,7 @@ impl<'d> Key<'d> {
 fn placed(
     kind: ChartKind,
     given: &[Value],
-    sets: Vec<Set<'_>>,
+    sets: Vec<DataSet<'_>>,
 ) -> Option<(Vec<String>, Vec<ChartSeries>)> {
     let mut labels: Vec<String> = given.iter().map(|label| brief(label, 40)).collect();
     let items = || sets.iter().flat_map(|set| &set.items);
@@ -303,16 +303,16 @@ fn placed(
         let series = sets.into_iter().map(|set| {
             let points = set.items.iter().map(|item| {
                 let Some(x) = item.x else { return Some(None) };
-                let x = number(x).filter(|x| x.abs() <= LARGEST)?;
+                let x = number(x).filter(|x| x.abs() <= MAX_SIZE)?;
                 Some(item.y.number().map(|y| (x, y)))
             });
             Some(ChartSeries { name: set.name, points: points.collect::<Option<_>>()? })
         });
         return Some((Vec::new(), series.collect::<Option<_>>()?));
     }
-    let mut places: HashMap<Key<'_>, usize> = HashMap::new();
+    let mut places: HashMap<PointKey<'_>, usize> = HashMap::new();
     for (index, label) in given.iter().enumerate() {
-        if let Some(key) = Key::of(label) {
+        if let Some(key) = PointKey::of(label) {
             places.entry(key).or_insert(index);
         }
     }
@@ -322,7 +322,7 @@ fn placed(
         let mut seen = HashSet::new();
         for item in &set.items {
             let Some(x) = item.x else { continue };
-            let key = Key::of(x)?;
+            let key = PointKey::of(x)?;
             let index = match places.get(&key) {
                 Some(index) => *index,
                 // An x value that is not among the labels belongs to another axis.
@@ -360,7 +360,7 @@ fn placed(
 
 /// Returns the point at a whole x.
 #[expect(clippy::cast_precision_loss, reason = "2^52 labels do not fit in memory")]
-fn at(index: usize, y: Y) -> Option<(f64, f64)> {
+fn at(index: usize, y: YValue) -> Option<(f64, f64)> {
     y.number().map(|y| (index as f64, y))
 }
 
@@ -369,7 +369,7 @@ fn number(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),
         // Words such as "inf" are parsed, too, but are not finite.
-        Value::String(text) if text.len() <= LONGEST_NUMBER => text.trim_ascii().parse().ok(),
+        Value::String(text) if text.len() <= MAX_NUMBER_LENGTH => text.trim_ascii().parse().ok(),
         _ => None,
     };
     number.filter(|number| number.is_finite())
@@ -406,7 +406,7 @@ mod tests {
     use super::*;
 
     /// Formats the data in the form of the shared cases.
-    fn told(read: &Data) -> Value {
+    fn told(read: &ChartData) -> Value {
         let kind = match read.kind {
             ChartKind::Line => "line",
             ChartKind::Bar => "bar",
@@ -450,7 +450,7 @@ mod tests {
         assert!(cases.len() > 40);
         for case in cases {
             let name = &case["name"];
-            let read = Data::read(case["content"].as_object().unwrap());
+            let read = ChartData::read(case["content"].as_object().unwrap());
             match &case["reading"] {
                 Value::Null => assert!(read.is_none(), "{name}: {read:?}"),
                 reading => {
@@ -496,7 +496,7 @@ mod tests {
             kind in prop_oneof!["line", "bar", "pie", "scatter", "radar"],
         ) {
             let content = json!({"chart_type": kind, "data": data});
-            if let Some(read) = Data::read(content.as_object().unwrap()) {
+            if let Some(read) = ChartData::read(content.as_object().unwrap()) {
                 let mut left = Vec::new();
                 numbers(&data, &mut left);
                 for (_, y) in read.series.iter().flat_map(ChartSeries::present) {
@@ -511,7 +511,7 @@ mod tests {
         #[test]
         fn lists_side_by_side_are_never_drawn(x in prop::collection::vec(0..99_i32, 0..5), y in prop::collection::vec(0..99_i32, 0..5)) {
             let content = json!({"chart_type": "line", "data": {"x": x, "y": y}});
-            prop_assert!(Data::read(content.as_object().unwrap()).is_none());
+            prop_assert!(ChartData::read(content.as_object().unwrap()).is_none());
         }
     }
 }

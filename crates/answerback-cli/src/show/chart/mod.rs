@@ -7,15 +7,15 @@ mod scale;
 
 use serde_json::{Map, Value};
 
-use self::data::{ChartKind, Data};
+use self::data::{ChartData, ChartKind};
 use super::brief::brief;
 use super::sheet::Sheet;
 use super::span::Line;
-use crate::plural::counted_in_groups;
+use crate::plural::count_noun_grouped;
 
 /// Draws the content of a chart artifact. Returns `None` if the shape of its data is unknown or it has no number.
 pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec<Line>> {
-    let data = Data::read(content)?;
+    let data = ChartData::read(content)?;
     let sheet = sheet.prose();
     let mut lines = match data.kind {
         ChartKind::Bar => bars::bars(sheet, &data),
@@ -42,9 +42,9 @@ pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec
 /// Describes the chart for the artifact's heading: `line · 2 series · 12 points`.
 pub(crate) fn size(content: &Map<String, Value>) -> String {
     let kind = content.get("chart_type").map_or_else(String::new, |kind| brief(kind, 20));
-    let Some(data) = Data::read(content) else { return kind };
+    let Some(data) = ChartData::read(content) else { return kind };
     let points = data.series.iter().map(|series| series.present().count()).sum();
-    let mut size = counted_in_groups(points, "point");
+    let mut size = count_noun_grouped(points, "point");
     if data.series.len() > 1 {
         size = format!("{} series · {size}", data.series.len());
     }

@@ -3,7 +3,7 @@
 //! A cell of the terminal has two by four braille dots; in ASCII it has one. The points of every series have their own
 //! sign, so that color is never the only difference.
 
-use super::data::{ChartSeries, Data};
+use super::data::{ChartData, ChartSeries};
 use super::scale::{Scale, Zero};
 use crate::show::sanitise::Charset;
 use crate::show::sheet::Sheet;
@@ -14,16 +14,16 @@ const SIGNS: [&str; 6] = ["●", "■", "▲", "◆", "✚", "▼"];
 const ASCII_SIGNS: [&str; 6] = ["*", "o", "+", "x", "#", "@"];
 
 /// Draws points that are joined by lines.
-pub(super) fn line(sheet: Sheet, data: &Data) -> Vec<Line> {
+pub(super) fn line(sheet: Sheet, data: &ChartData) -> Vec<Line> {
     draw(sheet, data, true)
 }
 
 /// Draws points alone.
-pub(super) fn scatter(sheet: Sheet, data: &Data) -> Vec<Line> {
+pub(super) fn scatter(sheet: Sheet, data: &ChartData) -> Vec<Line> {
     draw(sheet, data, false)
 }
 
-fn draw(sheet: Sheet, data: &Data, is_joined: bool) -> Vec<Line> {
+fn draw(sheet: Sheet, data: &ChartData, is_joined: bool) -> Vec<Line> {
     let points = || data.drawn().iter().flat_map(ChartSeries::present);
     let y =
         Scale::over(points().map(|(_, y)| y), 5, if is_joined { Zero::IfNear } else { Zero::Free });
@@ -171,7 +171,7 @@ fn sign(charset: Charset, index: usize) -> &'static str {
 }
 
 /// Draws the x axis, with the labels of the data or round numbers.
-fn x_axis(sheet: Sheet, data: &Data, x: &Scale, margin: usize, room: usize) -> Vec<Line> {
+fn x_axis(sheet: Sheet, data: &ChartData, x: &Scale, margin: usize, room: usize) -> Vec<Line> {
     let marks: Vec<(usize, String)> = if data.labels.is_empty() {
         x.ticks.iter().map(|&tick| (x.place(tick, room), x.label(tick))).collect()
     } else {
@@ -211,7 +211,7 @@ fn x_axis(sheet: Sheet, data: &Data, x: &Scale, margin: usize, room: usize) -> V
     lines
 }
 
-fn legend(sheet: Sheet, data: &Data, margin: usize) -> Line {
+fn legend(sheet: Sheet, data: &ChartData, margin: usize) -> Line {
     let mut line = Line::default().padded(margin + 2);
     for (index, one) in data.drawn().iter().enumerate() {
         if index > 0 {

@@ -1,6 +1,0 @@
-/** For tests: how long something takes of this process's own time, in milliseconds. What else the machine does must not matter. */
-export function took(run: () => void): number {
-  const start = process.cpuUsage();
-  run();
-  return process.cpuUsage(start).user / 1_000;
-}
