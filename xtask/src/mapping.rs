@@ -1,11 +1,11 @@
-//! `docs/convert.md`: where each contract shows each member of a reply.
+//! Generates `docs/convert.md`, the table of the members in which each contract stores a reply.
 
 use std::fmt::Write;
 
 use answerback::contract::Contract;
 use answerback::convert::MAPPING;
 
-use crate::Generated;
+use crate::GeneratedFile;
 
 const HEAD: &str = "# Converting a reply\n\n\
     Every contract is read into one shared view, the reply, and written from it. This table says where each member of\n\
@@ -27,7 +27,7 @@ const FOOT: &str = "\n\
     \x20 lock, the attestation, the request and the confidence. Nothing is invented. A tool envelope that no tool produced\n\
     \x20 says `answerback/convert` as its source and a duration of 0.\n";
 
-pub(crate) fn file() -> Generated {
+pub(crate) fn file() -> GeneratedFile {
     let mut text = HEAD.to_owned();
     for mapping in MAPPING {
         let _ = write!(text, "| {} |", mapping.member);
@@ -43,5 +43,5 @@ pub(crate) fn file() -> Generated {
         text.push('\n');
     }
     text.push_str(FOOT);
-    Generated { path: "docs/convert.md".into(), text }
+    GeneratedFile { path: "docs/convert.md".into(), text }
 }
