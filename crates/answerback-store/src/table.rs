@@ -11,10 +11,7 @@ pub(crate) enum SqlColumn {
 
 /// A value in a row.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[cfg_attr(
-    not(feature = "sqlite"),
-    expect(dead_code, reason = "a log is only moved from SQLite")
-)]
+#[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "a log is only moved from SQLite"))]
 pub(crate) enum SqlCell {
     Null,
     Int(i64),

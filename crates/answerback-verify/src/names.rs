@@ -73,7 +73,10 @@ impl NameSet {
             at -= 1;
             let letter = spellings[at].letter;
             assert!(letter < 128 && at < 256, "names are few, and ASCII");
-            #[expect(clippy::cast_possible_truncation, reason = "the assertion above checks the range")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "the assertion above checks the range"
+            )]
             let place = at as u8;
             first[letter as usize] = place;
         }

@@ -433,7 +433,7 @@ pub(super) fn backends(
         let place = match place {
             Place::Program(program) => {
                 let program = program.without_variables(secrets.clone());
-                Place::Program(program.with_warden(warden()))
+                Place::Program(program.with_reaper(warden()))
             }
             place => place,
         };

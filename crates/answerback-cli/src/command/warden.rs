@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use answerback_mcp::link::{Warden, attend};
+use answerback_mcp::link::{Reaper, run_reaper};
 
 use crate::exit::Exit;
 use crate::output::say;
@@ -18,7 +18,7 @@ pub(crate) fn is_asked_for() -> bool {
 
 pub(crate) fn run() -> Exit {
     be_named();
-    attend(std::io::stdin().lock());
+    run_reaper(std::io::stdin().lock());
     Exit::Good
 }
 
@@ -35,10 +35,10 @@ fn be_named() {
 fn be_named() {}
 
 /// Returns the only warden of this process, which is kept when the configuration is reloaded.
-pub(super) fn warden() -> Option<Warden> {
-    static WARDEN: OnceLock<Option<Warden>> = OnceLock::new();
+pub(super) fn warden() -> Option<Reaper> {
+    static WARDEN: OnceLock<Option<Reaper>> = OnceLock::new();
     let of_ourselves = || match std::env::current_exe() {
-        Ok(program) => Some(Warden::new(program, [NAME.into()])),
+        Ok(program) => Some(Reaper::new(program, [NAME.into()])),
         Err(error) => {
             say(&format!(
                 "warning: nobody ends the servers if this program is killed: it cannot be found: {error}"

@@ -92,7 +92,7 @@ fn prepare(arguments: &Arguments) -> anyhow::Result<Prepared> {
     };
     let program = Program::new(program, rest.to_vec());
     // A typo in the command must not leave a ledger and a key behind.
-    if !program.is_there() {
+    if !program.exists() {
         let program = program.path().to_string_lossy();
         return Err(CannotStart(format!(
             "cannot start {program}: there is no such program that can be run; install it, or write where it lies"
@@ -104,7 +104,7 @@ fn prepare(arguments: &Arguments) -> anyhow::Result<Prepared> {
     let configuration = arguments.gateway.location.configuration()?;
     let (service, _) = configuration.service()?;
     let program = program.without_variables(configuration.secret_variables(&service));
-    let program = program.with_warden(super::warden::warden());
+    let program = program.with_reaper(super::warden::warden());
     let is_supervised = program.is_supervised();
     let mut wrapped = Wrapped::new(&identity.name, program);
     if let Some(pins) = arguments.gateway.pins_under(&identity.name, &identity.key)? {
