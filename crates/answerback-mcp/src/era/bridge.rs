@@ -122,11 +122,11 @@ impl Bridge {
             }
             BridgeState::DiscoverPending { held, .. } => hold_message(held, message, out),
             BridgeState::InitializePending(_) | BridgeState::PassThrough => {
-                out.send_to_server(message)
+                out.send_to_server(message);
             }
             BridgeState::LegacyClient(client) => client.handle_client_message(message, out),
             BridgeState::ModernClient { client, .. } => {
-                client.handle_client_message(message, now, out)
+                client.handle_client_message(message, now, out);
             }
         }
     }

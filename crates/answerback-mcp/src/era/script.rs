@@ -43,10 +43,10 @@ impl Script {
             let mut out = Outbox::default();
             match sender.split_once('@') {
                 None if sender == "C" => {
-                    self.bridge.handle_client_message(message(), self.now, &mut out)
+                    self.bridge.handle_client_message(message(), self.now, &mut out);
                 }
                 None if sender == "S" => {
-                    self.bridge.handle_server_message(message().into(), self.now, &mut out)
+                    self.bridge.handle_server_message(message().into(), self.now, &mut out);
                 }
                 Some((_, id)) => {
                     let id = Id::read(id).unwrap();

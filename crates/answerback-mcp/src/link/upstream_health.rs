@@ -13,7 +13,7 @@ use crate::wire::Message;
 #[derive(Debug, Default)]
 pub struct UpstreamHealth {
     /// Counts the links that wait for the server to come back.
-    waiting_links: AtomicU32,
+    links_in_outage: AtomicU32,
     /// True if the last response was an error of the link instead of a response of the server.
     is_unreachable: AtomicBool,
     has_answered: AtomicBool,
@@ -39,7 +39,7 @@ impl UpstreamHealth {
     /// Returns true unless a link waits for the server or the last response was an error of the link. A server
     /// that was never used counts as up.
     pub fn is_up(&self) -> bool {
-        self.waiting_links.load(Ordering::Acquire) == 0
+        self.links_in_outage.load(Ordering::Acquire) == 0
             && !self.is_unreachable.load(Ordering::Acquire)
     }
 
@@ -87,13 +87,13 @@ pub(super) struct OutageGuard<'a>(&'a UpstreamHealth);
 
 impl<'a> OutageGuard<'a> {
     pub(super) fn begin(health: &'a UpstreamHealth) -> Self {
-        health.waiting_links.fetch_add(1, Ordering::AcqRel);
+        health.links_in_outage.fetch_add(1, Ordering::AcqRel);
         Self(health)
     }
 }
 
 impl Drop for OutageGuard<'_> {
     fn drop(&mut self) {
-        self.0.waiting_links.fetch_sub(1, Ordering::AcqRel);
+        self.0.links_in_outage.fetch_sub(1, Ordering::AcqRel);
     }
 }

@@ -148,19 +148,62 @@ impl<'t> JsonScanner<'t> {
     }
 
     /// Skips the next value with everything inside it, and returns its text. Returns `None` if no value follows.
-    #[inline]
+    ///
+    /// This loop reports no events, because reporting and ignoring them takes 10 to 25 % more instructions.
     pub(super) fn skip_value(&mut self) -> Option<&'t str> {
-        let depth = self.open.depth;
-        match self.next_event()? {
-            JsonEvent::Scalar(text) => return Some(text),
-            JsonEvent::ObjectStart | JsonEvent::ArrayStart => {}
-            JsonEvent::Name(_) | JsonEvent::End => return None,
+        self.skip_space();
+        match self.next {
+            NextToken::Value | NextToken::FirstElement => {}
+            NextToken::Separator if self.open.innermost() == Some(Container::Array) => {
+                if self.next_byte()? != b',' {
+                    return None;
+                }
+                self.skip_space();
+            }
+            NextToken::Separator | NextToken::FirstName => return None,
         }
-        let start = self.position - 1;
-        while self.open.depth > depth {
-            self.next_event()?;
+        let (start, depth) = (self.position, self.open.depth);
+        loop {
+            match self.next_byte()? {
+                b'{' => {
+                    self.skip_space();
+                    if !self.take(b'}') {
+                        self.open.push(Container::Object);
+                        self.skip_name()?;
+                        continue;
+                    }
+                }
+                b'[' => {
+                    self.skip_space();
+                    if !self.take(b']') {
+                        self.open.push(Container::Array);
+                        continue;
+                    }
+                }
+                first => self.skip_scalar(first)?,
+            }
+            // A value ended here.
+            loop {
+                if self.open.depth == depth {
+                    self.next = NextToken::Separator;
+                    return Some(&self.text[start..self.position]);
+                }
+                self.skip_space();
+                let innermost = self.open.innermost()?;
+                let byte = self.next_byte()?;
+                if byte == b',' {
+                    self.skip_space();
+                    if innermost == Container::Object {
+                        self.skip_name()?;
+                    }
+                    break;
+                }
+                if byte != innermost.closing_bracket() {
+                    return None;
+                }
+                self.open.pop();
+            }
         }
-        Some(&self.text[start..self.position])
     }
 
     /// Returns true if only spaces are left.
@@ -178,32 +221,33 @@ impl<'t> JsonScanner<'t> {
     fn value(&mut self) -> Option<JsonEvent<'t>> {
         let start = self.position;
         match self.next_byte()? {
-            b'"' => self.skip_string()?,
             b'{' => {
                 self.open.push(Container::Object);
                 self.next = NextToken::FirstName;
-                return Some(JsonEvent::ObjectStart);
+                Some(JsonEvent::ObjectStart)
             }
             b'[' => {
                 self.open.push(Container::Array);
                 self.next = NextToken::FirstElement;
-                return Some(JsonEvent::ArrayStart);
+                Some(JsonEvent::ArrayStart)
             }
-            b't' => self.skip_word("rue")?,
-            b'f' => self.skip_word("alse")?,
-            b'n' => self.skip_word("ull")?,
-            b'-' => {
-                let digit = self.next_byte()?;
-                self.skip_number(digit)?;
+            first => {
+                self.skip_scalar(first)?;
+                self.next = NextToken::Separator;
+                Some(JsonEvent::Scalar(&self.text[start..self.position]))
             }
-            digit => self.skip_number(digit)?,
         }
-        self.next = NextToken::Separator;
-        Some(JsonEvent::Scalar(&self.text[start..self.position]))
     }
 
-    /// Reads a member's name and the colon after it.
     fn name(&mut self) -> Option<JsonEvent<'t>> {
+        let name = self.skip_name()?;
+        self.next = NextToken::Value;
+        Some(JsonEvent::Name(name))
+    }
+
+    /// Skips a member's name and the colon after it, and returns the name.
+    #[inline]
+    fn skip_name(&mut self) -> Option<&'t str> {
         let start = self.position;
         if !self.take(b'"') {
             return None;
@@ -214,14 +258,30 @@ impl<'t> JsonScanner<'t> {
         if !self.take(b':') {
             return None;
         }
-        self.next = NextToken::Value;
-        Some(JsonEvent::Name(name))
+        self.skip_space();
+        Some(name)
     }
 
     fn end(&mut self) -> JsonEvent<'t> {
         self.open.pop();
         self.next = NextToken::Separator;
         JsonEvent::End
+    }
+
+    /// Skips the rest of a value that is neither an object nor an array, after its first byte.
+    #[inline]
+    fn skip_scalar(&mut self, first: u8) -> Option<()> {
+        match first {
+            b'"' => self.skip_string(),
+            b't' => self.skip_word("rue"),
+            b'f' => self.skip_word("alse"),
+            b'n' => self.skip_word("ull"),
+            b'-' => {
+                let digit = self.next_byte()?;
+                self.skip_number(digit)
+            }
+            digit => self.skip_number(digit),
+        }
     }
 
     /// Skips the rest of a string after its opening quote.
@@ -482,13 +542,14 @@ mod tests {
 
     #[test]
     fn events_of_a_value() {
+        use JsonEvent::{ArrayStart, End, Name, ObjectStart, Scalar};
+
         let mut scanner = JsonScanner::new(r#" {"a" : [1, {}], "b":"x"} "#);
         let mut events = Vec::new();
         while let Some(event) = scanner.next_event() {
             events.push(event);
         }
         assert!(scanner.is_at_end());
-        use JsonEvent::{ArrayStart, End, Name, ObjectStart, Scalar};
         assert_eq!(
             events,
             [

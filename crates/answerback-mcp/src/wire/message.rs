@@ -155,7 +155,7 @@ impl Message {
     pub fn request(id: &Id, method: &str, params: &Value) -> Self {
         let method = Value::from(method);
         let id = id.as_json();
-        Self::from_own_text(format!(
+        Self::from_built_text(format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":{method},"params":{params}}}"#
         ))
     }
@@ -163,12 +163,12 @@ impl Message {
     /// Builds a notification of our own.
     pub fn notification(method: &str, params: &Value) -> Self {
         let method = Value::from(method);
-        Self::from_own_text(format!(r#"{{"jsonrpc":"2.0","method":{method},"params":{params}}}"#))
+        Self::from_built_text(format!(r#"{{"jsonrpc":"2.0","method":{method},"params":{params}}}"#))
     }
 
     /// Builds a response with this result, which must be JSON.
     pub fn result(id: &Id, result: &str) -> Self {
-        Self::from_own_text(format!(
+        Self::from_built_text(format!(
             r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#,
             id.as_json()
         ))
@@ -181,11 +181,11 @@ impl Message {
             error["data"] = data.clone();
         }
         let id = id.map_or("null", Id::as_json);
-        // A response without an id has no shape of its own, so `from_own_text` gives it the shape of a batch.
-        Self::from_own_text(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#))
+        // A response without an id has no shape of its own, so `from_built_text` gives it the shape of a batch.
+        Self::from_built_text(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#))
     }
 
-    fn from_own_text(text: String) -> Self {
+    fn from_built_text(text: String) -> Self {
         let (shape, params, repeats) =
             Self::parse_shape(&text).unwrap_or((Shape::Batch, None, false));
         Self { text, shape, params, repeats }

@@ -346,7 +346,7 @@ pub(super) fn split_batch(server: &str, message: Message) -> impl Iterator<Item 
     })
 }
 
-/// Reads a message and puts it on one line, because max_bytes transports need that. A space replaces each line break
+/// Reads a message and puts it on one line, because most transports need that. A space replaces each line break
 /// of the JSON.
 fn read(server: &str, text: String) -> Result<Message, MessageError> {
     let message = trusted(server, Message::read(text)?);
