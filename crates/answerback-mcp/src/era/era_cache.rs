@@ -22,7 +22,7 @@ struct EraSupport {
 }
 
 impl EraCache {
-    /// Returns true if the server speaks this era, or `None` if that is not support.
+    /// Returns true if the server speaks this era, or `None` if that is not known.
     pub fn speaks(&self, era: Era) -> Option<bool> {
         let support = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match era {

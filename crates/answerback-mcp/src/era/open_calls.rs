@@ -57,7 +57,7 @@ struct OpenCall {
     client_token: Option<Id>,
     questions: Vec<OpenQuestion>,
     question_count: u64,
-    /// The server's response, if it arrived while the client was suspended.
+    /// The server's response, if it arrived while the client was away.
     stored_response: Option<Incoming>,
 }
 

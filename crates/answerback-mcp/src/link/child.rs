@@ -168,7 +168,7 @@ impl Child {
     }
 
     /// Ends the server and the processes that it started, after its link was closed. The server first has time to
-    /// exit by itself. Then it is sent SIGTERM, and finally SIGKILL. Once `quickly` is ready, the first period is
+    /// exit by itself. Then it is sent SIGTERM, and finally SIGKILL. Once `quickly` completes, the first period is
     /// very short.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// Returns true if the program can be found. A bare name is looked up in the directories of `directories`; a path is
+/// Returns true if the program can be found. A bare name is looked up in `directories`; a path is
 /// resolved against `folder`.
 pub(super) fn can_find(program: &OsStr, directories: &OsStr, folder: &Path) -> bool {
     // Windows tries several file extensions for a name, so this check is skipped there.

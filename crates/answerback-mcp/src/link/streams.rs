@@ -9,7 +9,7 @@ use crate::wire::Messages;
 
 /// Creates a link over a pair of streams, one message per line. The messages of a batch arrive one by one. Lines
 /// that are not a message, or are longer than `max_bytes` bytes, are skipped and logged. If such a line looks like the
-/// response to a request, that request is answered with [`link_error`].
+/// response to a request, that request is answered with [`link_error()`].
 pub fn connect_streams(
     name: &str,
     max_bytes: usize,

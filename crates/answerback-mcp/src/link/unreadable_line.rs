@@ -79,7 +79,7 @@ fn find_id(text: &str, error: &MessageError) -> (Option<Id>, bool) {
         MessageError::NotJson(_) => {
             let text = text.trim();
             let within = text.len().min(EDGE);
-            // A character boundary is at max_bytes three bytes away.
+            // A character boundary is at most three bytes away.
             let head = (0..4).find_map(|less| text.get(..within.checked_sub(less)?));
             let tail = (0..4).find_map(|less| text.get((text.len() - within).checked_add(less)?..));
             let (head, tail) = (head.unwrap_or_default(), tail.unwrap_or_default());

@@ -1,4 +1,6 @@
 //! Parses a stream of server-sent events.
+//!
+//! This parser is our own, because it limits the size of an event while the bytes arrive.
 
 use std::time::Duration;
 
