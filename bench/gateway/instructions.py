@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What a call costs in instructions of the program itself, counted by callgrind: the same on a busy machine as on a quiet one.
+"""Counts the instructions of a call with callgrind. The result does not depend on the load of the machine.
 
   bench/gateway/instructions.py target/dist/bench-gateway target/dist/answerback [CALLS]
 
-One client, one call at a time, 1 KB of result, HTTP on both sides. The kernel's work is not in it. Valgrind has no SHA
-instructions, so digests are computed in software here: rows with the ledger look dearer than they are.
+One client makes one call at a time over HTTP with results of 1 KB. The kernel's instructions are not counted. Valgrind
+has no SHA instructions, so digests are computed in software: rows with the ledger show too many instructions.
 """
 import http.client
 import json
@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-# Below `gateway:` of a configuration: nothing is looked at.
+# Disables all checks in the section `gateway:` of a configuration.
 CHECKS_OFF = '  input: "off"\n  output: "off"\n  envelope: "off"\n'
 
 ROWS = [
@@ -40,17 +40,17 @@ def wait_for(port):
             return
         except OSError:
             time.sleep(0.1)
-    raise SystemExit(f"nobody listens at port {port}")
+    raise SystemExit(f"no program listens on port {port}")
 
 
-def opening(name):
-    """The first request of a client of 2025-11-25."""
-    who = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": name, "version": "1"}}
-    return {"id": 0, "method": "initialize", "params": who}
+def initialize_request(name):
+    """Returns the first request of a client of revision 2025-11-25."""
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": name, "version": "1"}}
+    return {"id": 0, "method": "initialize", "params": params}
 
 
 class Session:
-    """A client of 2025-11-25."""
+    """A session of a client of revision 2025-11-25."""
 
     def __init__(self, port, token):
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
@@ -58,7 +58,7 @@ class Session:
         if token:
             self.headers["Authorization"] = "Bearer " + token
         self.number = 0
-        answer, _ = self.post(opening("instructions"))
+        answer, _ = self.post(initialize_request("instructions"))
         if session := answer.getheader("mcp-session-id"):
             self.headers["Mcp-Session-Id"] = session
         self.post({"method": "notifications/initialized"})
@@ -79,8 +79,8 @@ class Session:
             raise SystemExit(f"the call failed: {answer.status} {body[:300]}")
 
 
-def counted(command, port, token, calls, scratch):
-    """Instructions a call, counted after the first hundred."""
+def count_instructions(command, port, token, calls, scratch):
+    """Returns the instructions of a call. The first hundred calls are not counted."""
     profile = pathlib.Path(scratch, "profile")
     valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", "--instr-atstart=no"]
     program = subprocess.Popen([*valgrind, *command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -89,11 +89,11 @@ def counted(command, port, token, calls, scratch):
         session = Session(port, token() if token else None)
         for _ in range(100):
             session.call()
-        steer(program, "-i", "on")
+        control_callgrind(program, "-i", "on")
         for _ in range(calls):
             session.call()
-        steer(program, "-i", "off")
-        steer(program, "-d")
+        control_callgrind(program, "-i", "off")
+        control_callgrind(program, "-d")
         dump = profile.with_name("profile.1").read_text()
     finally:
         program.terminate()
@@ -101,7 +101,7 @@ def counted(command, port, token, calls, scratch):
     return int(re.search(r"^totals: (\d+)", dump, re.M).group(1)) // calls
 
 
-def steer(program, *words):
+def control_callgrind(program, *words):
     subprocess.run(["callgrind_control", *words, str(program.pid)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -125,7 +125,7 @@ def main():
                     record = options or ["--store", str(folder / "ledger.db"), "--anchor", str(folder / "anchor")]
                     command = [answerback, "serve", "--config", str(folder / "config.yml"), "--token-file", str(folder / "token"), *record]
                     token = lambda file=folder / "token": file.read_text().strip()
-                print(f"| {name} | {counted(command, port, token, calls, scratch):,} |", flush=True)
+                print(f"| {name} | {count_instructions(command, port, token, calls, scratch):,} |", flush=True)
     finally:
         stub.terminate()
         stub.wait(60)

@@ -1,7 +1,8 @@
-"""A gateway under a steady load, for long: whether memory and descriptors stay what they are.
+"""Runs a gateway under constant load for a long time, to check that memory and descriptors do not grow.
 
-One server behind, the record on, a client that calls so many times a second. One call in twenty is wrong, and a session lasts for 500 calls, so that
-beginnings and ends are part of the load. Twice a minute a line says how the gateway does. Linux only.
+The gateway has one server and records all calls. The client calls at a constant rate. One call in twenty is wrong. A
+session has 500 calls, so that sessions begin and end during the test. Two lines per minute show the state of the gateway.
+Linux only.
 
 Usage: python3 bench/gateway/soak.py PROGRAM [SECONDS [CALLS A SECOND]]
 """
@@ -46,7 +47,7 @@ class Client:
 def state(process):
     status = dict(line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines() if ":" in line)
     times = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
-    # Whichever thread started them.
+    # Any thread may have started a child.
     children = [child for thread in Path(f"/proc/{process}/task").iterdir() for child in (thread / "children").read_text().split()]
     return {
         "mib": round(int(status["VmRSS"].split()[0]) / 1024, 1),
@@ -65,7 +66,7 @@ def main(program, seconds=1800, rate=25):
         environment = dict(os.environ, HOME=folder)
         gateway = subprocess.Popen([program, "serve", *options], stderr=subprocess.PIPE, text=True, env=environment)
         endpoint = next(line for line in gateway.stderr if line.startswith("endpoint "))
-        # What it logs is read, and not kept.
+        # The log is read and discarded.
         threading.Thread(target=lambda: [None for _ in gateway.stderr], daemon=True).start()
         client = Client(int(endpoint.rsplit(":", 1)[1].split("/")[0]), Path(folder, "token").read_text().strip())
         start, look, calls, wrong, failed, sessions = time.time(), 0, 0, 0, 0, 0

@@ -1,4 +1,4 @@
-"""A client that reads nothing into what it gets: JSON lines on pipes, or HTTP with answers as JSON or events."""
+"""A minimal client that returns responses unchanged: JSON lines on pipes, or HTTP with JSON or event streams."""
 
 import json
 import subprocess
@@ -6,12 +6,12 @@ import time
 import urllib.error
 import urllib.request
 
-# Nobody is waited for longer.
-PATIENCE = 60
+# The longest wait for a program, in seconds.
+TIMEOUT = 60
 
 
 class Client:
-    """A session of the revision that every gateway speaks."""
+    """A session of the protocol revision that every gateway supports."""
 
     REVISION = "2025-11-25"
 
@@ -24,7 +24,7 @@ class Client:
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"}, None)
 
     def ask(self, method, params):
-        """The response, as text and as value."""
+        """Returns the response as text and as a value."""
         self.next += 1
         text = self.send({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params}, self.next)
         return text, json.loads(text)
@@ -52,17 +52,17 @@ class Pipes(Client):
     def close(self):
         self.process.stdin.close()
         try:
-            self.process.wait(PATIENCE)
+            self.process.wait(TIMEOUT)
         except subprocess.TimeoutExpired:
             self.process.kill()
 
 
 def end(processes):
-    """Ends programs that were started for a client, the last one first."""
+    """Ends the programs that were started for a client, in reverse order."""
     for process in reversed(processes):
         process.terminate()
         try:
-            process.wait(PATIENCE)
+            process.wait(TIMEOUT)
         except subprocess.TimeoutExpired:
             process.kill()
 
@@ -83,16 +83,16 @@ class Http(Client):
             try:
                 return self.open()
             except (urllib.error.URLError, ConnectionError) as error:
-                if time.monotonic() - begun > PATIENCE or any(it.poll() is not None for it in processes):
+                if time.monotonic() - begun > TIMEOUT or any(it.poll() is not None for it in processes):
                     raise RuntimeError(f"it did not become ready: {error}") from error
                 time.sleep(0.1)
 
     def send(self, message, identity):
         request = urllib.request.Request(self.url, json.dumps(message).encode(), self.headers)
         try:
-            response = urllib.request.urlopen(request, timeout=PATIENCE)
+            response = urllib.request.urlopen(request, timeout=TIMEOUT)
         except urllib.error.HTTPError as error:
-            # Some answer JSON-RPC errors with a status of their own.
+            # Some gateways send JSON-RPC errors with an HTTP error status.
             text = error.read().decode()
             if identity is not None and text.startswith("{") and "jsonrpc" in text:
                 return text
@@ -113,20 +113,20 @@ class Http(Client):
 
 
 class OpenApi:
-    """Tools as paths of an HTTP API, told as if they were those of MCP."""
+    """Calls tools that are paths of an HTTP API, and returns their results in the form of MCP."""
 
     def __init__(self, url, *processes):
         self.url, self.processes = url, processes
         begun = time.monotonic()
         while self.send("openapi.json")[0] != 200:
-            if time.monotonic() - begun > PATIENCE or any(it.poll() is not None for it in processes):
+            if time.monotonic() - begun > TIMEOUT or any(it.poll() is not None for it in processes):
                 raise RuntimeError("it did not become ready")
             time.sleep(0.1)
 
     def send(self, path, body=None):
         request = urllib.request.Request(f"{self.url}/{path}", body, {"Content-Type": "application/json"})
         try:
-            with urllib.request.urlopen(request, timeout=PATIENCE) as response:
+            with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
                 return response.status, response.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
@@ -134,7 +134,7 @@ class OpenApi:
             return 0, ""
 
     def ask(self, method, params):
-        """The response, as text and as the value that it would be in MCP. An error's code is the status."""
+        """Returns the response as text and as the equivalent value in MCP. The code of an error is its HTTP status."""
         if method == "tools/list":
             text = self.send("openapi.json")[1]
             paths = json.loads(text)["paths"]
@@ -142,9 +142,9 @@ class OpenApi:
         status, text = self.send(params["name"], json.dumps(params["arguments"]).encode())
         if status != 200:
             return text, {"error": {"code": f"HTTP {status}", "message": text}}
-        said = json.loads(text)
-        block = said if isinstance(said, dict) else {}
-        return text, {"result": {"content": [{**block, "type": "text", "text": said if isinstance(said, str) else text}]}}
+        value = json.loads(text)
+        block = value if isinstance(value, dict) else {}
+        return text, {"result": {"content": [{**block, "type": "text", "text": value if isinstance(value, str) else text}]}}
 
     def close(self):
         end(self.processes)

@@ -1,9 +1,10 @@
-"""What gateways do to calls and answers: the same server, the same calls, a column a gateway.
+"""Compares how gateways change calls and responses: the same server, the same calls, and one column per gateway.
 
     run.py ANSWERBACK [PEERS [OUTPUT]]
 
-PEERS is where scripts/fetch-conformance put the other gateways; one that is not there, or does not start, has no column.
-Without it there are only ours. Prints the table, or writes it to OUTPUT. Ends with 1 where ours is not what it must be.
+PEERS is the folder in which scripts/fetch-conformance installed the other gateways. A gateway that is missing or does
+not start has no column. Without PEERS, only Answerback is tested. Prints the table, or writes it to OUTPUT. Exits with
+1 if a result of Answerback is not the required one.
 """
 
 import json
@@ -24,12 +25,12 @@ from client import Http, OpenApi, Pipes, end  # noqa: E402
 from ours import Ours  # noqa: E402
 
 ERROR = {"code": -32050, "message": "the crane is broken", "data": {"crane": 7, "until": "noon"}}
-# What ours must be, in wrap and in serve.
-REFUSED = "not forwarded, `isError` names the fields"
-MUST = {
-    "missing required": REFUSED,
-    "wrong type": REFUSED,
-    "bad enum + extra key": REFUSED,
+# The required results of Answerback, for wrap and serve.
+REJECTED = "not forwarded, `isError` names the fields"
+REQUIRED = {
+    "missing required": REJECTED,
+    "wrong type": REJECTED,
+    "bad enum + extra key": REJECTED,
     "output violates outputSchema": "relayed, warning in `_meta`",
     "declared outputSchema, none returned": "relayed, warning in `_meta`",
     "upstream JSON-RPC error with `data`": "relayed intact",
@@ -41,36 +42,36 @@ MUST = {
 
 
 class Gateway:
-    """A gateway before the stub, with a session open."""
+    """A gateway in front of the stub, with an open session."""
 
     def __init__(self, client, notes):
         self.client, self.notes = client, notes
         self.listed = client.ask("tools/list", {})[1]["result"]["tools"]
 
     def name(self, tool):
-        """What the gateway calls a tool of the stub; some put words before it or spell it anew."""
-        spelt = [it["name"] for it in self.listed]
-        for candidate in spelt:
+        """Returns the gateway's name for a tool of the stub. Some gateways add a prefix or change the spelling."""
+        names = [it["name"] for it in self.listed]
+        for candidate in names:
             if candidate.replace("-", "_").endswith(tool):
                 return candidate
         return tool
 
     def call(self, tool, arguments):
-        """The response as text and value, and whether the stub saw the call."""
+        """Returns the response as text and value, and true if the call reached the stub."""
         before = len(self.notes.read_text())
         text, value = self.client.ask("tools/call", {"name": self.name(tool), "arguments": arguments})
         return text, value, len(self.notes.read_text()) > before
 
 
-def refused(gateway, arguments, fields):
+def rejection(gateway, arguments, fields):
     _, value, forwarded = gateway.call("order", arguments)
     where = "forwarded" if forwarded else "not forwarded"
     if "error" in value:
         return f"{where}, {value['error']['code']}"
     if not value["result"].get("isError"):
         return f"{where}, success"
-    said = json.dumps(value["result"]["content"])
-    return f"{where}, `isError`" + (" names the fields" if all(field in said for field in fields) else "")
+    content = json.dumps(value["result"]["content"])
+    return f"{where}, `isError`" + (" names the fields" if all(field in content for field in fields) else "")
 
 
 def output(gateway, tool, kept):
@@ -130,17 +131,17 @@ def unknown_tool(gateway):
 
 def names(gateway):
     found = [it["name"] for it in gateway.listed]
-    mine = ["order", "bad_output", "no_output", "rpc_error", "extras"]
-    if sorted(found) == sorted(mine):
+    expected = ["order", "bad_output", "no_output", "rpc_error", "extras"]
+    if sorted(found) == sorted(expected):
         return "same"
-    other = [it for it in found if not any(it.replace("-", "_").endswith(name) for name in mine)]
+    other = [it for it in found if not any(it.replace("-", "_").endswith(name) for name in expected)]
     return f"`{gateway.name('bad_output')}`" + (f" and {len(other)} of its own" if other else "")
 
 
 CASES = {
-    "missing required": lambda it: refused(it, {"id": 1}, ["size"]),
-    "wrong type": lambda it: refused(it, {"id": "one", "size": "small"}, ["id"]),
-    "bad enum + extra key": lambda it: refused(it, {"id": 1, "size": "huge", "colour": "red"}, ["size", "colour"]),
+    "missing required": lambda it: rejection(it, {"id": 1}, ["size"]),
+    "wrong type": lambda it: rejection(it, {"id": "one", "size": "small"}, ["id"]),
+    "bad enum + extra key": lambda it: rejection(it, {"id": 1, "size": "huge", "colour": "red"}, ["size", "colour"]),
     "output violates outputSchema": lambda it: output(it, "bad_output", '{"total":"many"}'),
     "declared outputSchema, none returned": lambda it: output(it, "no_output", "no total"),
     "upstream JSON-RPC error with `data`": failure,
@@ -157,23 +158,23 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def begun(command, folder, environment=None):
-    """A program that says nothing to anybody."""
+def start_quietly(command, folder, environment=None):
+    """Starts a program without input and output."""
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     variables = {**os.environ, "HOME": str(folder), **(environment or {})}
     return subprocess.Popen(list(map(str, command)), cwd=folder, env=variables, **quiet)
 
 
-def started(command, port, folder, path="mcp"):
-    """A peer that listens."""
-    return Http(f"http://127.0.0.1:{port}/{path}", None, begun(command, folder))
+def start_peer(command, port, folder, path="mcp"):
+    """Starts a gateway that listens on a port."""
+    return Http(f"http://127.0.0.1:{port}/{path}", None, start_quietly(command, folder))
 
 
 class ContextForge:
-    """ContextForge with an administrator, as its own commands and API set it up."""
+    """ContextForge with an administrator, set up with its own commands and API."""
 
-    # A gateway that fetches, stores and lists takes its time to start.
-    PATIENCE = 120
+    # The longest wait for this gateway, which is slow to start, in seconds.
+    TIMEOUT = 120
 
     def __init__(self, place, folder):
         self.place, self.folder, self.port = place, folder, free_port()
@@ -189,10 +190,10 @@ class ContextForge:
             "SSRF_ALLOW_LOCALHOST": "true",
         }
         arguments = ["mcpgateway.main:app", "--host", "127.0.0.1", "--port", self.port]
-        self.process = begun([place / "bin/mcpgateway", *arguments], folder, self.environment)
+        self.process = start_quietly([place / "bin/mcpgateway", *arguments], folder, self.environment)
 
     def token(self):
-        """A token of the administrator."""
+        """Creates a token of the administrator."""
         command = [self.place / "bin/python", "-m", "mcpgateway.utils.create_jwt_token", "--username", self.administrator]
         variables = {**os.environ, "HOME": str(self.folder), **self.environment}
         command += ["--exp", "60", "--secret", self.environment["JWT_SECRET_KEY"], "--admin"]
@@ -205,11 +206,11 @@ class ContextForge:
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         text = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, text, headers, method=method)
-        with urllib.request.urlopen(request, timeout=self.PATIENCE) as response:
+        with urllib.request.urlopen(request, timeout=self.TIMEOUT) as response:
             return json.loads(response.read())
 
     def ready(self):
-        until = time.monotonic() + self.PATIENCE
+        until = time.monotonic() + self.TIMEOUT
         while True:
             try:
                 return urllib.request.urlopen(self.url + "/health", timeout=5).close()
@@ -226,18 +227,18 @@ def columns(program, peers):
         port = free_port()
         place = peers / "node/node_modules/.bin/supergateway"
         options = ["--outputTransport", "streamableHttp", "--stateful", "--logLevel", "none"]
-        return started([place, "--stdio", " ".join(stub), "--port", port, *options], port, folder)
+        return start_peer([place, "--stdio", " ".join(stub), "--port", port, *options], port, folder)
 
     def python_proxy(stub, folder):
         port = free_port()
-        return started([peers / "mcp-proxy/bin/mcp-proxy", "--port", port, "--", *stub], port, folder)
+        return start_peer([peers / "mcp-proxy/bin/mcp-proxy", "--port", port, "--", *stub], port, folder)
 
     def fastmcp(stub, folder):
         port = free_port()
         file = folder / "mcp.json"
         file.write_text(json.dumps({"mcpServers": {"stub": {"command": stub[0], "args": stub[1:]}}}))
         options = ["--transport", "http", "--port", port, "--no-banner", "--log-level", "ERROR"]
-        return started([peers / "fastmcp/bin/fastmcp", "run", file, *options], port, folder)
+        return start_peer([peers / "fastmcp/bin/fastmcp", "run", file, *options], port, folder)
 
     def rust_proxy(stub, folder):
         port = free_port()
@@ -245,11 +246,11 @@ def columns(program, peers):
         listen = f'[proxy]\nname = "probe"\n[proxy.listen]\nhost = "127.0.0.1"\nport = {port}\n'
         backend = f'[[backends]]\nname = "stub"\ntransport = "stdio"\ncommand = {json.dumps(stub[0])}\n'
         file.write_text(f"{listen}{backend}args = {json.dumps(stub[1:])}\n")
-        return started([peers / "rust/bin/mcp-proxy", "--config", file], port, folder, path="")
+        return start_peer([peers / "rust/bin/mcp-proxy", "--config", file], port, folder, path="")
 
     def contextforge(stub, folder):
         port = free_port()
-        behind = begun([*stub, port], folder)
+        behind = start_quietly([*stub, port], folder)
         gateway = ContextForge(peers / "contextforge", folder)
         try:
             gateway.ready()
@@ -266,7 +267,7 @@ def columns(program, peers):
     def mcpo(stub, folder):
         port = free_port()
         command = [peers / "mcpo/bin/mcpo", "--host", "127.0.0.1", "--port", port, "--", *stub]
-        return OpenApi(f"http://127.0.0.1:{port}", begun(command, folder))
+        return OpenApi(f"http://127.0.0.1:{port}", start_quietly(command, folder))
 
     def wrap(stub, folder):
         how = Ours(program, folder / "ours").wrap("stub", stub)
@@ -297,19 +298,19 @@ def columns(program, peers):
 
 
 def column(how):
-    """What one gateway does in each case."""
+    """Returns the result of one gateway in each case."""
     with tempfile.TemporaryDirectory() as folder:
         notes = Path(folder) / "notes"
         notes.touch()
         client = how([sys.executable, str(HERE / "stub.py"), str(notes)], Path(folder))
         try:
             gateway = Gateway(client, notes)
-            return {case: tried(play, gateway) for case, play in CASES.items()}
+            return {case: run_case(play, gateway) for case, play in CASES.items()}
         finally:
             client.close()
 
 
-def tried(play, gateway):
+def run_case(play, gateway):
     try:
         return play(gateway)
     except (RuntimeError, OSError, LookupError) as error:
@@ -324,7 +325,7 @@ def main():
         try:
             table[name] = column(how)
         except (RuntimeError, OSError, LookupError) as error:
-            # One of ours that does not start is no reason to go on.
+            # A failure of Answerback or of the stub itself ends the test.
             if name.startswith(("direct", "answerback")):
                 raise
             print(f"{name}: skipped, {error!r}", file=sys.stderr)
@@ -337,7 +338,7 @@ def main():
         print(text, end="")
     status = 0
     for name in table:
-        for case, must in MUST.items():
+        for case, must in REQUIRED.items():
             if name.startswith("answerback") and table[name][case] != must:
                 print(f"{name}: {case}: must be {must!r}, is {table[name][case]!r}", file=sys.stderr)
                 status = 1

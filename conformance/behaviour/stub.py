@@ -1,8 +1,8 @@
-"""A server that checks nothing and says things that gateways trip over: `stub.py NOTES`, on standard input and output, or
-`stub.py NOTES PORT`, over HTTP, for gateways that start no programs.
+"""A server that checks nothing and sends unusual results: `stub.py NOTES` on standard input and output, or
+`stub.py NOTES PORT` over HTTP, for gateways that start no programs.
 
-Each call that reaches it is noted in NOTES. What it says is written by hand as text, so that key order and the spelling
-of numbers are its own.
+It adds each call that reaches it to NOTES. Its responses are fixed texts, so that key order and the spelling of numbers
+are known.
 """
 
 import json
@@ -35,7 +35,7 @@ ERROR = '{"code":-32050,"message":"the crane is broken","data":{"crane":7,"until
 
 
 def answer(message):
-    """The member of the response that is not its id."""
+    """Returns the result or error member of the response."""
     method = message["method"]
     if method == "initialize":
         revision = json.dumps(message["params"]["protocolVersion"])
@@ -57,18 +57,18 @@ def answer(message):
     return f'"error":{{"code":-32602,"message":"Unknown tool: {name}"}}'
 
 
-def said(message):
-    """The response; nothing, where none is wanted."""
+def respond(message):
+    """Returns the response, or None if the message is not a request."""
     if "id" in message and "method" in message:
         return f'{{"jsonrpc":"2.0","id":{json.dumps(message["id"])},{answer(message)}}}'
     return None
 
 
-class Face(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
-        response = said(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        response = respond(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         body = (response or "").encode()
         self.send_response(200 if response else 202)
         self.send_header("Content-Type", "application/json")
@@ -86,8 +86,8 @@ class Face(BaseHTTPRequestHandler):
 
 
 if len(sys.argv) > 2:
-    ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Face).serve_forever()
+    ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_forever()
 for line in sys.stdin:
-    response = said(json.loads(line))
+    response = respond(json.loads(line))
     if response:
         print(response, flush=True)

@@ -1,4 +1,4 @@
-"""Drives a server with the Python SDK before version 2. What to do comes as JSON lines; each is answered with one."""
+"""Drives a server with the Python SDK before version 2. It reads steps as JSON lines and prints one line for each."""
 
 import asyncio
 import json

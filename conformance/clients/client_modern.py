@@ -1,6 +1,6 @@
-"""Drives a server with the Python SDK from version 2 on, which looks for the newest revision that the server speaks.
+"""Drives a server with the Python SDK from version 2 on, which negotiates the newest revision of the server.
 
-What to do comes as JSON lines; each is answered with one.
+It reads steps as JSON lines and prints one line for each.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Our program as the harnesses start it: before a server on pipes, or over HTTP, and the inbox at a terminal."""
+"""Starts Answerback for the tests: in front of a server on pipes, over HTTP, or as the inbox at a terminal."""
 
 import os
 import pty
@@ -6,19 +6,19 @@ import subprocess
 import time
 from pathlib import Path
 
-# Nobody waits longer for a program to say that it is ready.
-PATIENCE = 30
+# The longest wait until a program is ready, in seconds.
+TIMEOUT = 30
 
 
 class Ours:
-    """One gateway with a record of its own in `room`."""
+    """One gateway with its own store in the folder `room`."""
 
     def __init__(self, program, room):
         self.program = str(Path(program).absolute())
         self.room = Path(room).absolute()
         self.room.mkdir(parents=True, exist_ok=True)
         self.store = self.room / "ledger.db"
-        # Nothing of this machine's own configuration or record takes part.
+        # The configuration and store of this machine must not be used.
         self.environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.room),
@@ -28,7 +28,7 @@ class Ours:
         self.serving = None
 
     def wrap(self, name, command, config=None):
-        """How a client starts a server behind us."""
+        """Returns the command with which a client starts a server behind the gateway."""
         configured = ["--config", str(self.config(config))] if config else []
         return {
             "command": self.program,
@@ -37,7 +37,7 @@ class Ours:
         }
 
     def serve(self, upstreams, config=""):
-        """Starts our HTTP face before these servers, and says where it is. `upstreams` is YAML by name."""
+        """Starts the HTTP gateway in front of these servers, and returns its URL. `upstreams` maps names to YAML."""
         listed = "".join(f"    {name}: {how}\n" for name, how in upstreams.items())
         file = self.config(f"gateway:\n  listen: 127.0.0.1:0\n  upstreams:\n{listed}{config}")
         token = self.room / "token"
@@ -46,16 +46,16 @@ class Ours:
         self.serving = subprocess.Popen(
             command, env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.room
         )
-        said = ""
-        for _ in range(PATIENCE * 50):
-            said = (self.room / "serve.log").read_text()
-            for line in said.splitlines():
+        log_text = ""
+        for _ in range(TIMEOUT * 50):
+            log_text = (self.room / "serve.log").read_text()
+            for line in log_text.splitlines():
                 if line.startswith("endpoint "):
                     return {"url": line.split()[1], "token": token.read_text().strip()}
             if self.serving.poll() is not None:
                 break
             time.sleep(0.02)
-        raise RuntimeError(f"answerback serve is not ready: {said}")
+        raise RuntimeError(f"answerback serve is not ready: {log_text}")
 
     def config(self, text):
         file = self.room / "config.yml"
@@ -63,12 +63,12 @@ class Ours:
         return file
 
     def inbox(self, *words):
-        """What `answerback inbox` prints."""
+        """Returns the output of `answerback inbox`."""
         command = [self.program, "inbox", "--store", str(self.store), *words]
         return subprocess.run(command, env=self.environment, capture_output=True, text=True, check=True).stdout
 
     def decide(self, *words):
-        """Decides as a person does, which takes a terminal."""
+        """Decides a case at a terminal, as a person does."""
         leader, follower = pty.openpty()
         command = [self.program, "inbox", "--store", str(self.store), *words]
         try:
@@ -84,7 +84,7 @@ class Ours:
         if self.serving:
             self.serving.terminate()
             try:
-                self.serving.wait(PATIENCE)
+                self.serving.wait(TIMEOUT)
             except subprocess.TimeoutExpired:
                 self.serving.kill()
             self.serving = None

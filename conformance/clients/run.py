@@ -1,10 +1,10 @@
-"""Real clients and published servers with us between them: list, call, fail, correct, escalate, resolve, call again.
+"""Tests real clients and published servers with Answerback between them: list, call, fail, correct, escalate, resolve.
 
     run.py ANSWERBACK ROOM wrap|serve [--write]
 
-ROOM is where scripts/fetch-conformance installed. Each step is a line of JSON; they are compared with `expected/`, one
-file a server, which every client must see alike. Ends with 1 where a line differs. `--write` makes the files anew from
-the first client.
+ROOM is the folder in which scripts/fetch-conformance installed the clients and servers. Each step is a line of JSON. The
+lines are compared with `expected/`, which has one file per server for all clients. Exits with 1 if a line differs.
+`--write` writes the files again from the first client.
 """
 
 import json
@@ -18,14 +18,14 @@ from pathlib import Path
 from ours import Ours
 
 HERE = Path(__file__).parent
-# No client may take longer for a step.
-PATIENCE = 60
-# More wrong calls than this are not made: by then a person has been asked.
-MOST_WRONG = 10
+# The longest time for a step, in seconds.
+TIMEOUT = 60
+# The largest number of wrong calls. A case must exist by then.
+MAX_WRONG = 10
 
 
 def servers(room, folder):
-    """The published servers: how each is started, a right call of it and a wrong one."""
+    """Returns the published servers, each with its command, a valid call and an invalid one."""
     packages = room / "node/node_modules/@modelcontextprotocol"
     entity = {"name": "harbour", "entityType": "place", "observations": ["has a crane"]}
     return {
@@ -51,7 +51,7 @@ def servers(room, folder):
 
 
 def clients(room):
-    """The SDKs of both eras in both languages. Packages are found from where a program lies, so Node's are copied."""
+    """Returns the SDKs of both eras in both languages. Node finds packages by the path of a program, so it is copied."""
     node = room / "node/clients"
     node.mkdir(exist_ok=True)
     for file in HERE.glob("*.mjs"):
@@ -65,7 +65,7 @@ def clients(room):
 
 
 class Client:
-    """A client under way."""
+    """A running client."""
 
     def __init__(self, command, target, log):
         self.log = log
@@ -84,11 +84,11 @@ class Client:
 
     def close(self):
         self.process.stdin.close()
-        self.process.wait(PATIENCE)
+        self.process.wait(TIMEOUT)
 
 
-def said(answer, reached):
-    """What of an answer every client must see: verdict, words, retry facts, and how many calls reached the server."""
+def visible_parts(answer, reached):
+    """Returns the parts of a response that all clients must see, and the number of calls that reached the server."""
     if "error" in answer:
         return {"error": answer["error"], "reached": reached}
     meta = answer.get("_meta") or {}
@@ -106,13 +106,13 @@ def said(answer, reached):
 
 
 def play(client, server, ours, notes):
-    """The steps, each as it was seen."""
+    """Runs the steps, and yields each with its result."""
 
     def reached():
         return len(notes.read_text().splitlines()) if notes.exists() else 0
 
     def call(arguments):
-        return said(client.do(do="call", name=server["tool"], arguments=arguments), reached())
+        return visible_parts(client.do(do="call", name=server["tool"], arguments=arguments), reached())
 
     listed = client.do(do="list")
     yield "list", {"tools": sorted(tool["name"] for tool in listed["tools"])}
@@ -133,28 +133,28 @@ def play(client, server, ours, notes):
 
 
 def fail_until_stopped(call, server):
-    """Sends the wrong arguments until a person is asked."""
-    for _ in range(MOST_WRONG):
+    """Sends the wrong arguments until a case is opened for a person."""
+    for _ in range(MAX_WRONG):
         answer = call(server["wrong"])
         yield "fail again", answer
         if answer["retry"].get("class") == "stop":
             break
 
 
-def steady(text, folder):
-    """A line without what no two runs share."""
+def without_variable_parts(text, folder):
+    """Replaces the parts of a line that differ between runs."""
     text = text.replace(str(folder), "FOLDER")
-    # A printed command names the store or the configuration, which lie in a folder of this run.
+    # A printed command contains the path of the store or configuration, in a folder of this run.
     place = r" --(?:store|config) [^ )]*" + re.escape(folder.parent.name) + r"[^ )]*"
     text = re.sub(f"(?:{place})+", " --store STORE", text)
     text = re.sub(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", "ID", text)
-    # Where there is a console there is a link to it, too.
+    # With a console, the text also contains a link to it.
     text = re.sub(r"http://127\.0\.0\.1:\d+/inbox/ID, or ", "", text)
     return re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)", "TIME", text)
 
 
-def lines(client_command, name, room, program, face, scratch):
-    """One client with one server through us."""
+def lines(client_command, name, room, program, transport, scratch):
+    """Runs one client with one server through the gateway, and yields the lines."""
     folder = scratch / "files"
     folder.mkdir(parents=True)
     server = servers(room, folder)[name]
@@ -162,14 +162,14 @@ def lines(client_command, name, room, program, face, scratch):
     command = [sys.executable, str(HERE / "tap.py"), str(notes), *server["command"]]
     ours = Ours(program, scratch / "ours")
     try:
-        if face == "wrap":
+        if transport == "wrap":
             target = ours.wrap(name, command)
         else:
             target = ours.serve({name: json.dumps({"command": command[0], "args": command[1:]})})
         client = Client(client_command, target, scratch / "client.log")
         try:
             for step, seen in play(client, server, ours, notes):
-                yield steady(json.dumps({"step": step, **seen}, ensure_ascii=False), folder)
+                yield without_variable_parts(json.dumps({"step": step, **seen}, ensure_ascii=False), folder)
         finally:
             client.close()
     finally:
@@ -177,7 +177,7 @@ def lines(client_command, name, room, program, face, scratch):
 
 
 def main():
-    program, room, face = sys.argv[1], Path(sys.argv[2]).absolute(), sys.argv[3]
+    program, room, transport = sys.argv[1], Path(sys.argv[2]).absolute(), sys.argv[3]
     writes = "--write" in sys.argv
     differences = 0
     for name in servers(room, room):
@@ -185,7 +185,7 @@ def main():
         for client, command in clients(room).items():
             with tempfile.TemporaryDirectory(dir=room) as scratch:
                 try:
-                    seen = list(lines(command, name, room, program, face, Path(scratch)))
+                    seen = list(lines(command, name, room, program, transport, Path(scratch)))
                 except (RuntimeError, subprocess.SubprocessError, LookupError) as error:
                     seen = [f"failed: {error!r}"]
             if writes and client == "typescript-legacy":
@@ -194,7 +194,7 @@ def main():
             wrong = [(a, b) for a, b in zip(expected, seen) if a != b]
             wrong += [(line, "nothing") for line in expected[len(seen):]]
             wrong += [("nothing", line) for line in seen[len(expected):]]
-            print(f"{face}: {client} with {name}: {len(seen)} steps, {len(wrong)} differ", flush=True)
+            print(f"{transport}: {client} with {name}: {len(seen)} steps, {len(wrong)} differ", flush=True)
             for a, b in wrong[:3]:
                 print(f"  expected {a}\n  saw      {b}")
             differences += len(wrong)

@@ -1,4 +1,4 @@
-"""Stands before a server on pipes and notes each request that really reaches it: `tap.py NOTES COMMAND...`."""
+"""Forwards input to a server on pipes, and records each tool call that reaches it: `tap.py NOTES COMMAND...`."""
 
 import json
 import subprocess

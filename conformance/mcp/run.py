@@ -1,8 +1,8 @@
-"""The official suite, direct and through us: what differs, check by check.
+"""Runs the official suite directly and through Answerback, and reports the checks that differ.
 
-    run.py ANSWERBACK ROOM REVISION FACE...
+    run.py ANSWERBACK ROOM REVISION TRANSPORT...
 
-ROOM is where scripts/fetch-conformance installed. A face is `serve-http` or `serve-stdio` (`answerback serve` before the
+ROOM is where scripts/fetch-conformance installed. A transport is `serve-http` or `serve-stdio` (`answerback serve` before the
 reference server behind a URL or on pipes), `serve-merged` (before it and a second server, as one), or `wrap` (`answerback serve`
 before `answerback wrap` before it). Without one only the direct result is printed. Ends with 1 where a check differs that is not in `known.txt`, or where the reference server fails one that counts.
 """
@@ -21,17 +21,17 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "clients"))
 from ours import Ours  # noqa: E402
 
-# Behind a URL the reference server streams every answer, and closes a stream that it is to be asked again for; we do as it
-# does. On pipes there are no streams to go by, nor where servers are one: there ours are what this says.
+# Over HTTP the reference server streams every response, and closes a stream that the client must resume. The gateway does
+# the same. On pipes, and for merged servers, there is no stream to follow, so this setting selects the behavior.
 POLLED = "  answers: poll\n"
-# What a whole set may take, in seconds.
-PATIENCE = 300
+# The longest time for a whole set, in seconds.
+TIMEOUT = 300
 
 
 def node(room):
-    """The suite needs Node 22; an npm package brings one for the usual machines."""
-    brought = sorted((room / "node/node_modules").glob("node-*/bin/node"))
-    return str(brought[0]) if brought else "node"
+    """Returns the path of Node 22, which the suite needs. An npm package contains it for common machines."""
+    installed = sorted((room / "node/node_modules").glob("node-*/bin/node"))
+    return str(installed[0]) if installed else "node"
 
 
 def free_port():
@@ -41,7 +41,7 @@ def free_port():
 
 
 class Running:
-    """A program that listens, ended with the block."""
+    """A program that listens on a port. It ends with the `with` block."""
 
     def __init__(self, command, port, log):
         self.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -61,7 +61,7 @@ class Running:
 
 
 def suite(room, revision, url, token, scratch, log):
-    """Each check's verdicts, by scenario and id, and whether the suite was content with what counts."""
+    """Returns the verdicts of each check by scenario and id, and true if the suite passed."""
     port = free_port()
     results = scratch / "results"
     with Running([node(room), HERE / "bearer.mjs", port, url, token], port, log):
@@ -69,42 +69,42 @@ def suite(room, revision, url, token, scratch, log):
             node(room), room / "node/node_modules/@modelcontextprotocol/conformance/dist/index.js", "server",
             "--url", f"http://127.0.0.1:{port}/mcp", "--requirements", revision, "-o", results,
         ]  # fmt: skip
-        done = subprocess.run(list(map(str, command)), stdout=log, stderr=log, timeout=PATIENCE)
+        done = subprocess.run(list(map(str, command)), stdout=log, stderr=log, timeout=TIMEOUT)
     checks = {}
     for file in sorted(results.glob("*/checks.json")):
         # server-NAME-2026-11-16T06-48-06-352Z
         scenario = file.parent.name.removeprefix("server-")[:-25]
         for check in json.loads(file.read_text()):
-            said = (check["status"], check.get("errorMessage") or "")
-            checks.setdefault((scenario, check["id"]), []).append(said)
+            verdict = (check["status"], check.get("errorMessage") or "")
+            checks.setdefault((scenario, check["id"]), []).append(verdict)
     if not checks:
         raise RuntimeError(f"the suite printed nothing; see {log.name}")
     return checks, done.returncode == 0
 
 
-def measure(program, room, revision, face):
-    """The suite's verdicts with one face."""
-    with tempfile.TemporaryDirectory(dir=room) as folder, (room / f"{face}-{revision}.log").open("w") as log:
+def measure(program, room, revision, transport):
+    """Runs the suite with one transport, and returns its verdicts."""
+    with tempfile.TemporaryDirectory(dir=room) as folder, (room / f"{transport}-{revision}.log").open("w") as log:
         scratch = Path(folder)
-        # Packages are found from where a program lies.
+        # Node finds packages by the path of a program.
         shutil.copytree(HERE, room / "node/server", dirs_exist_ok=True, ignore=lambda _, names: [
             name for name in names if not name.endswith(".mjs")
         ])  # fmt: skip
         server = [node(room), str(room / "node/server/server.mjs")]
         port = free_port()
-        if face in ("direct", "serve-http", "serve-merged"):
+        if transport in ("direct", "serve-http", "serve-merged"):
             with Running([*server, "http", port], port, log):
                 url = f"http://127.0.0.1:{port}/mcp"
-                if face == "direct":
+                if transport == "direct":
                     return suite(room, revision, url, "", scratch, log)
                 upstreams = {"reference": {"url": url}}
-                if face == "serve-http":
+                if transport == "serve-http":
                     return through(program, upstreams, "", room, revision, scratch, log)
                 second = [room / "node/node_modules/@modelcontextprotocol/server-memory/dist/index.js"]
                 upstreams["second"] = {"command": node(room), "args": list(map(str, second))}
                 return through(program, upstreams, POLLED, room, revision, scratch, log)
         command = [*server, "stdio"]
-        if face == "wrap":
+        if transport == "wrap":
             inner = Ours(program, scratch / "inner").wrap("reference", command)
             command = [inner["command"], *inner["args"]]
         upstreams = {"reference": {"command": command[0], "args": command[1:]}}
@@ -121,45 +121,45 @@ def through(program, upstreams, config, room, revision, scratch, log):
         log.write((ours.room / "serve.log").read_text())
 
 
-def counted(checks):
+def count_statuses(checks):
     return Counter(status for verdicts in checks.values() for status, _ in verdicts)
 
 
-def shown(count):
+def format_counts(count):
     return ", ".join(f"{count[status]} {status.lower()}" for status in sorted(count))
 
 
 def differences(direct, ours):
-    """The checks whose verdicts are not the same: scenario and id, and in words."""
+    """Yields the checks with different verdicts: scenario and id, and a description."""
     for key in sorted(direct.keys() | ours.keys()):
         before, after = direct.get(key, []), ours.get(key, [])
         if [status for status, _ in before] != [status for status, _ in after]:
-            said = "; ".join(filter(None, (message for _, message in after)))[:400]
+            messages = "; ".join(filter(None, (message for _, message in after)))[:400]
             verdicts = [",".join(status for status, _ in it) or "absent" for it in (before, after)]
-            yield key, f"  {key[0]} {key[1]}: direct {verdicts[0]}, through us {verdicts[1]} {said}"
+            yield key, f"  {key[0]} {key[1]}: direct {verdicts[0]}, through us {verdicts[1]} {messages}"
 
 
 def known(revision):
-    """The checks that may differ."""
+    """Returns the checks that may differ."""
     lines = (HERE / "known.txt").read_text().splitlines()
     listed = (line.split() for line in lines if line and not line.startswith("#"))
     return {(scenario, check) for of, scenario, check in listed if of == revision}
 
 
 def main():
-    program, room, revision, faces = sys.argv[1], Path(sys.argv[2]).absolute(), sys.argv[3], sys.argv[4:]
-    direct, is_content = measure(program, room, revision, "direct")
-    print(f"{revision} direct: {shown(counted(direct))}", flush=True)
-    if not is_content:
-        print("  the reference server itself fails what counts")
-    status = 0 if is_content else 1
-    for face in faces:
-        ours, _ = measure(program, room, revision, face)
+    program, room, revision, transports = sys.argv[1], Path(sys.argv[2]).absolute(), sys.argv[3], sys.argv[4:]
+    direct, has_passed = measure(program, room, revision, "direct")
+    print(f"{revision} direct: {format_counts(count_statuses(direct))}", flush=True)
+    if not has_passed:
+        print("  the reference server itself fails required checks")
+    status = 0 if has_passed else 1
+    for transport in transports:
+        ours, _ = measure(program, room, revision, transport)
         found = dict(differences(direct, ours))
         allowed = known(revision)
         new, stale = found.keys() - allowed, allowed - found.keys()
         print(
-            f"{revision} {face}: {shown(counted(ours))}; {len(new)} checks differ, and {len(found) - len(new)} that may",
+            f"{revision} {transport}: {format_counts(count_statuses(ours))}; {len(new)} checks differ, and {len(found) - len(new)} that may",
             flush=True,
         )
         for key in sorted(new):

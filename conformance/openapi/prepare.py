@@ -1,4 +1,4 @@
-"""Fills a new server, so that the requests of schemathesis find something, and prints the ids as shell assignments.
+"""Adds data to a new server for the requests of schemathesis, and prints the ids as shell assignments.
 
 Usage: prepare.py ADDRESS TOKEN
 The folder `files` in the working directory is the one that the server serves files from.

@@ -1,10 +1,10 @@
-//! `docs/codes.md`: every code, from the table that `answerback explain` prints.
+//! Generates `docs/codes.md` from the table of codes that `answerback explain` prints.
 
 use std::fmt::Write;
 
 use answerback::finding::{Rule, codes};
 
-use crate::Generated;
+use crate::GeneratedFile;
 
 const HEAD: &str = "# Codes\n\n\
     Every finding has a code. `answerback explain CODE` prints what stands here; both come from one table.\n\
@@ -25,7 +25,7 @@ const FAMILIES: [(&str, &str); 9] = [
     ("VAL", "Calls: the retry contract"),
 ];
 
-pub(crate) fn file() -> Generated {
+pub(crate) fn file() -> GeneratedFile {
     let mut text = HEAD.to_owned();
     for (family, title) in FAMILIES {
         let rules: Vec<&Rule> =
@@ -51,7 +51,7 @@ pub(crate) fn file() -> Generated {
             );
         }
     }
-    Generated { path: "docs/codes.md".into(), text }
+    GeneratedFile { path: "docs/codes.md".into(), text }
 }
 
 fn cell(text: &str) -> String {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use answerback::contract::Contract;
 use answerback::convert::MAPPING;
 
-use crate::Generated;
+use crate::GeneratedFile;
 
 const HEAD: &str = "# Conversions\n\n\
     A reply has one of four formats (contracts): an ATDF enriched response (a result, or an error that says how to fix\n\
@@ -32,7 +32,7 @@ const FOOT: &str = "\n\
     \x20 from a lock, the attestation, the request and the confidence. Nothing is invented. A tool envelope that no tool\n\
     \x20 produced has the source `answerback/convert` and a duration of 0.\n";
 
-pub(crate) fn file() -> Generated {
+pub(crate) fn file() -> GeneratedFile {
     let mut text = HEAD.to_owned();
     for mapping in MAPPING {
         let _ = write!(text, "| {} |", mapping.member);
@@ -48,5 +48,5 @@ pub(crate) fn file() -> Generated {
         text.push('\n');
     }
     text.push_str(FOOT);
-    Generated { path: "docs/reference/conversions.md".into(), text }
+    GeneratedFile { path: "docs/reference/conversions.md".into(), text }
 }

@@ -1,11 +1,11 @@
-//! `schemas/`: a JSON Schema for every contract.
+//! Generates `schemas/`, with a JSON Schema for every contract.
 
-use crate::Generated;
+use crate::GeneratedFile;
 
-pub(crate) fn files() -> Vec<Generated> {
+pub(crate) fn files() -> Vec<GeneratedFile> {
     answerback::schema::ALL
         .iter()
-        .map(|schema| Generated {
+        .map(|schema| GeneratedFile {
             path: format!("schemas/{}.schema.json", schema.name).into(),
             text: format!("{:#}\n", schema.document()),
         })

@@ -1,4 +1,4 @@
-//! How the load client reaches a server: over HTTP, a connection a session, or through the pipes of a process.
+//! Connects the load client to a server: over HTTP with one connection per session, or over the pipes of a process.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,35 +16,35 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::oneshot;
 
-/// The revision of the protocol that every peer speaks.
+/// The protocol revision that every peer supports.
 pub(crate) const REVISION: &str = "2025-11-25";
-/// A response larger than this is a fault.
-const LARGEST: usize = 16 << 20;
+/// The limit for a response, in bytes.
+const MAX_RESPONSE: usize = 16 << 20;
 
-/// Where a session begins.
+/// Describes where a session connects to.
 #[derive(Clone)]
-pub(crate) enum Door {
+pub(crate) enum Endpoint {
     Http { uri: Uri, token: Option<String> },
     Stdio(Arc<Pipes>),
 }
 
-/// A way to one server.
+/// Holds a connection to one server.
 pub(crate) enum Link {
     Http(Box<Http>),
     Stdio(Arc<Pipes>),
 }
 
 impl Link {
-    pub(crate) fn through(door: &Door) -> anyhow::Result<Self> {
-        Ok(match door {
-            Door::Http { uri, token } => {
+    pub(crate) fn open(endpoint: &Endpoint) -> anyhow::Result<Self> {
+        Ok(match endpoint {
+            Endpoint::Http { uri, token } => {
                 Self::Http(Http::new(uri.clone(), token.as_deref())?.into())
             }
-            Door::Stdio(pipes) => Self::Stdio(Arc::clone(pipes)),
+            Endpoint::Stdio(pipes) => Self::Stdio(Arc::clone(pipes)),
         })
     }
 
-    /// Sends a request and gives the response as it came: JSON, or the events that hold it.
+    /// Sends a request and returns the response unchanged: JSON, or an event stream that contains it.
     pub(crate) async fn ask(&self, id: u64, message: String) -> anyhow::Result<Bytes> {
         match self {
             Self::Http(http) => http.post(message).await,
@@ -52,8 +52,8 @@ impl Link {
         }
     }
 
-    /// Sends what has no answer.
-    pub(crate) async fn tell(&self, message: String) -> anyhow::Result<()> {
+    /// Sends a message that has no response.
+    pub(crate) async fn notify(&self, message: String) -> anyhow::Result<()> {
         match self {
             Self::Http(http) => http.post(message).await.map(drop),
             Self::Stdio(pipes) => pipes.send(message).await,
@@ -65,7 +65,7 @@ pub(crate) struct Http {
     client: Client<HttpConnector, Full<Bytes>>,
     uri: Uri,
     authorization: Option<HeaderValue>,
-    /// What the server called this session; set by the first response.
+    /// The session id, which the first response sets.
     session: Mutex<Option<HeaderValue>>,
 }
 
@@ -73,10 +73,11 @@ impl Http {
     fn new(uri: Uri, token: Option<&str>) -> anyhow::Result<Self> {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
-        // A client of its own, so that no two sessions share a connection.
+        // Each session has its own client, so that no two sessions share a connection.
         let client = Client::builder(TokioExecutor::new()).build(connector);
         let authorization = token.map(|it| HeaderValue::try_from(format!("Bearer {it}")));
-        let authorization = authorization.transpose().context("the token is no header value")?;
+        let authorization =
+            authorization.transpose().context("the token is not a valid header value")?;
         Ok(Self { client, uri, authorization, session: Mutex::default() })
     }
 
@@ -96,7 +97,7 @@ impl Http {
         if let Some(session) = response.headers().get("mcp-session-id") {
             *self.session() = Some(session.clone());
         }
-        let body = match Limited::new(response.into_body(), LARGEST).collect().await {
+        let body = match Limited::new(response.into_body(), MAX_RESPONSE).collect().await {
             Ok(body) => body.to_bytes(),
             Err(error) => bail!("the response broke off: {error}"),
         };
@@ -110,16 +111,17 @@ impl Http {
     }
 }
 
-/// The standard input and output of a server, shared by all that ask it: a server on pipes has one client.
+/// Holds the standard input and output of a server. All workers share them, because a server on pipes has one client.
 pub(crate) struct Pipes {
     input: tokio::sync::Mutex<ChildStdin>,
-    waiting: Arc<Waiting>,
+    pending: Arc<PendingResponses>,
 }
 
+/// Maps the id of a request to its waiting caller.
 #[derive(Default)]
-struct Waiting(Mutex<HashMap<u64, oneshot::Sender<Bytes>>>);
+struct PendingResponses(Mutex<HashMap<u64, oneshot::Sender<Bytes>>>);
 
-impl Waiting {
+impl PendingResponses {
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, oneshot::Sender<Bytes>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -127,16 +129,16 @@ impl Waiting {
 
 impl Pipes {
     pub(crate) fn new(input: ChildStdin, output: ChildStdout) -> Arc<Self> {
-        let waiting = Arc::<Waiting>::default();
-        tokio::spawn(sort(output, Arc::clone(&waiting)));
-        Arc::new(Self { input: input.into(), waiting })
+        let pending = Arc::<PendingResponses>::default();
+        tokio::spawn(dispatch_responses(output, Arc::clone(&pending)));
+        Arc::new(Self { input: input.into(), pending })
     }
 
     async fn ask(&self, id: u64, message: String) -> anyhow::Result<Bytes> {
         let (sender, receiver) = oneshot::channel();
-        self.waiting.lock().insert(id, sender);
+        self.pending.lock().insert(id, sender);
         self.send(message).await?;
-        receiver.await.context("the server went away")
+        receiver.await.context("the server closed its output")
     }
 
     async fn send(&self, mut message: String) -> anyhow::Result<()> {
@@ -147,25 +149,25 @@ impl Pipes {
     }
 }
 
-/// Gives each response to whoever asked for it.
-async fn sort(output: ChildStdout, waiting: Arc<Waiting>) {
+/// Sends each response to the caller that waits for it.
+async fn dispatch_responses(output: ChildStdout, pending: Arc<PendingResponses>) {
     let mut output = BufReader::with_capacity(1 << 16, output);
     loop {
         let mut line = Vec::new();
         match output.read_until(b'\n', &mut line).await {
-            Ok(read) if read > 0 && line.len() <= LARGEST => {}
-            // Whoever still waits hears of it.
-            _ => return waiting.lock().clear(),
+            Ok(read) if read > 0 && line.len() <= MAX_RESPONSE => {}
+            // Dropping the senders reports the end to all waiting callers.
+            _ => return pending.lock().clear(),
         }
         let id = serde_json::from_slice::<Value>(&line).ok().and_then(|it| it.get("id")?.as_u64());
-        if let Some(sender) = id.and_then(|id| waiting.lock().remove(&id)) {
-            // Nobody waits any more for a call that was given up.
+        if let Some(sender) = id.and_then(|id| pending.lock().remove(&id)) {
+            // The caller of a call that timed out is gone.
             let _ = sender.send(line.into());
         }
     }
 }
 
-/// The response with this id, of JSON or of events.
+/// Returns the response with this id from JSON or from an event stream.
 pub(crate) fn response(body: &[u8], id: u64) -> anyhow::Result<Value> {
     if let Ok(whole) = serde_json::from_slice(body) {
         return Ok(whole);

@@ -1,4 +1,4 @@
-//! The load: so many workers, all at once, each with calls of its own.
+//! Generates the load: a number of workers that call at the same time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,39 +8,40 @@ use anyhow::Context;
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
-use crate::process::Tree;
+use crate::process::ProcessTree;
 use crate::session::Session;
 
-/// How much is asked of one cell of the table.
+/// Describes the load for one cell of the table.
 #[derive(Clone, Copy)]
 pub(crate) struct Load {
     pub(crate) workers: usize,
-    /// Bytes of a result.
+    /// The size of a result in bytes.
     pub(crate) size: usize,
     pub(crate) requests: usize,
-    /// After this no further call begins, however many were made.
+    /// The time after which no further call begins.
     pub(crate) longest: Duration,
 }
 
-/// What one cell came to.
-pub(crate) struct Measured {
+/// Holds the figures of one cell.
+pub(crate) struct Measurement {
     pub(crate) cpu_per_call: Duration,
     pub(crate) p50: Duration,
     pub(crate) p99: Duration,
-    /// The most memory that was held, in bytes.
+    /// The peak memory in bytes.
     pub(crate) peak: u64,
 }
 
 impl Load {
-    /// Calls of all workers together before the clock starts.
-    const WARM: usize = 64;
+    /// The number of calls of all workers together before the measurement starts.
+    const WARM_UP_CALLS: usize = 64;
 
-    /// Measures the processes while `sessions` call, a worker each; where there are fewer, workers share them.
+    /// Measures the processes while each worker calls through a session. If there are fewer sessions than workers, the
+    /// workers share them.
     pub(crate) async fn measure(
         self,
         sessions: &[Arc<Session>],
-        tree: &Tree,
-    ) -> anyhow::Result<Measured> {
+        tree: &ProcessTree,
+    ) -> anyhow::Result<Measurement> {
         let barrier = Arc::new(Barrier::new(self.workers + 1));
         let left = Arc::new(AtomicUsize::new(self.requests));
         let mut workers = JoinSet::new();
@@ -48,7 +49,7 @@ impl Load {
             let worker = self.work(Arc::clone(session), Arc::clone(&barrier), Arc::clone(&left));
             workers.spawn(worker);
         }
-        // A worker that fails before the barrier would leave the others waiting at it.
+        // If a worker fails before the barrier, the others would wait there forever.
         let waited = tokio::time::timeout(self.longest * 3, barrier.wait());
         tokio::select! {
             biased;
@@ -69,7 +70,7 @@ impl Load {
             times.get(at).copied().context("no call was made")
         };
         let calls = u32::try_from(times.len()).context("too many calls")?;
-        Ok(Measured {
+        Ok(Measurement {
             p50: quantile(50)?,
             p99: quantile(99)?,
             cpu_per_call: cpu.checked_div(calls).unwrap_or_default(),
@@ -83,7 +84,7 @@ impl Load {
         barrier: Arc<Barrier>,
         left: Arc<AtomicUsize>,
     ) -> anyhow::Result<Vec<Duration>> {
-        for _ in 0..Self::WARM.div_ceil(self.workers) {
+        for _ in 0..Self::WARM_UP_CALLS.div_ceil(self.workers) {
             session.call(self.size).await?;
         }
         barrier.wait().await;

@@ -1,13 +1,13 @@
-//! Measures what a gateway costs a call: ours beside a bare relay and the peers, all in one run. `scripts/bench-gateway`
-//! installs the peers and runs it; the README beside says how to read the table.
+//! Measures the cost of a call through a gateway: Answerback, a bare relay and other gateways, all in one run.
+//! `scripts/bench-gateway` installs the other gateways and runs it. The README in this folder explains the table.
 //!
-//! - `bench-gateway measure PEERS ANSWERBACK [REQUESTS [SECONDS [NAME]]]` measures at most so many calls and seconds a
-//!   cell, of the programs with NAME in their name;
-//! - `bench-gateway turns PEERS ANSWERBACK [ROUNDS]` measures the bare relay and ours by turns, 1 KB, and prints medians;
-//! - `bench-gateway stub-stdio`, `stub-http PORT` and `relay PORT URL` are what it starts itself.
-#![expect(clippy::print_stdout, reason = "it is a program that prints figures")]
+//! - `bench-gateway measure PEERS ANSWERBACK [REQUESTS [SECONDS [NAME]]]` measures each cell with at most that many
+//!   calls and seconds. NAME selects the programs whose names contain it;
+//! - `bench-gateway turns PEERS ANSWERBACK [ROUNDS]` measures the bare relay and Answerback in turns with
+//!   results of 1 KB, and prints medians;
+//! - `bench-gateway stub-stdio`, `stub-http PORT` and `relay PORT URL` are the programs that it starts itself.
+#![expect(clippy::print_stdout, reason = "this program prints figures")]
 
-mod column;
 mod commits;
 mod link;
 mod load;
@@ -16,6 +16,7 @@ mod relay;
 mod session;
 mod stub;
 mod table;
+mod target;
 mod turns;
 
 use std::path::Path;
@@ -25,14 +26,14 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use tokio::signal::unix::{SignalKind, signal};
 
-use column::{Column, Ground, Standing};
-use link::Door;
+use link::Endpoint;
 use load::Load;
 use session::Session;
 use table::Row;
+use target::{BenchSetup, RunningTarget, Target};
 
 const CONCURRENCIES: [usize; 3] = [1, 8, 32];
-/// Bytes of a result, and by how much fewer calls it is measured.
+/// The sizes of results in bytes, each with the factor by which the number of calls is reduced.
 const SIZES: [(usize, usize); 3] = [(1000, 1), (100_000, 4), (1_000_000, 20)];
 
 #[tokio::main(worker_threads = 2)]
@@ -45,9 +46,9 @@ async fn main() -> anyhow::Result<()> {
         ["relay", port, uri] => relay::serve(port.parse()?, uri.parse()?).await,
         ["turns", peers, answerback, ref rest @ ..] if rest.len() <= 1 => {
             let rounds = rest.first().map_or(Ok(11), |it| it.parse()).context("not a number")?;
-            let ground = ground(peers, answerback)?;
-            until_stopped(turns::measure(&ground, rounds)).await?;
-            Ok(std::fs::remove_dir_all(&ground.scratch)?)
+            let setup = setup(peers, answerback)?;
+            until_stopped(turns::measure(&setup, rounds)).await?;
+            Ok(std::fs::remove_dir_all(&setup.scratch)?)
         }
         ["measure", peers, answerback, ref rest @ ..] if rest.len() <= 3 => {
             let number = |at: usize, default: usize| {
@@ -55,9 +56,9 @@ async fn main() -> anyhow::Result<()> {
             };
             let name = rest.get(2).copied().unwrap_or_default();
             let (requests, seconds) = (number(0, 2000)?, number(1, 20)?);
-            let ground = ground(peers, answerback)?;
-            until_stopped(measure(&ground, requests, seconds, name)).await?;
-            Ok(std::fs::remove_dir_all(&ground.scratch)?)
+            let setup = setup(peers, answerback)?;
+            until_stopped(measure(&setup, requests, seconds, name)).await?;
+            Ok(std::fs::remove_dir_all(&setup.scratch)?)
         }
         _ => bail!(
             "usage: bench-gateway measure PEERS ANSWERBACK [REQUESTS [SECONDS [NAME]]]\n       \
@@ -66,7 +67,7 @@ async fn main() -> anyhow::Result<()> {
     }
 }
 
-/// Whoever stops us stops what we started: it is ended when the measurement is dropped.
+/// Runs the measurement until it ends or a signal arrives. Dropping it ends the programs that it started.
 async fn until_stopped(measuring: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {
@@ -76,39 +77,39 @@ async fn until_stopped(measuring: impl Future<Output = anyhow::Result<()>>) -> a
     }
 }
 
-fn ground(peers: &str, answerback: &str) -> anyhow::Result<Ground> {
+fn setup(peers: &str, answerback: &str) -> anyhow::Result<BenchSetup> {
     let scratch = std::path::absolute(peers)?.join(format!("run-{}", std::process::id()));
     std::fs::create_dir_all(&scratch)?;
     let answerback = std::path::absolute(Path::new(answerback))?;
-    Ok(Ground { peers: peers.into(), answerback, scratch })
+    Ok(BenchSetup { peers: peers.into(), answerback, scratch })
 }
 
 async fn measure(
-    ground: &Ground,
+    setup: &BenchSetup,
     requests: usize,
     seconds: usize,
     name: &str,
 ) -> anyhow::Result<()> {
     let longest = Duration::from_secs(u64::try_from(seconds)?);
     println!("{}", table::head(&CONCURRENCIES));
-    for column in Column::ALL.into_iter().filter(|it| it.name().contains(name)) {
-        match ground.start(column).await {
-            Ok(standing) => rows(column, standing, requests, longest).await?,
-            Err(error) => println!("{}", table::missing(column, &format!("{error:#}"))),
+    for target in Target::ALL.into_iter().filter(|it| it.name().contains(name)) {
+        match setup.start(target).await {
+            Ok(running) => rows(target, running, requests, longest).await?,
+            Err(error) => println!("{}", table::missing(target, &format!("{error:#}"))),
         }
     }
     Ok(())
 }
 
-/// All of one program, a row as soon as it is measured.
+/// Measures one program, and prints each row as soon as it is complete.
 async fn rows(
-    column: Column,
-    standing: Standing,
+    target: Target,
+    running: RunningTarget,
     requests: usize,
     longest: Duration,
 ) -> anyhow::Result<()> {
-    let Standing { door, first, tree, ready, .. } = &standing;
-    // Idle is after the first client came, and before anything was asked.
+    let RunningTarget { endpoint, first, tree, ready, .. } = &running;
+    // The idle memory is read after the first client connected and before any call.
     tokio::time::sleep(Duration::from_millis(500)).await;
     let idle = tree.memory();
     let mut sessions = vec![Arc::clone(first)];
@@ -117,16 +118,16 @@ async fn rows(
         for workers in CONCURRENCIES {
             let load = Load { workers, size, requests: (requests / fewer).max(workers), longest };
             let cell = async {
-                // On pipes there is one session, and as many calls under way as there are workers.
-                let wanted = if matches!(door, Door::Stdio(_)) { 1 } else { workers };
+                // On pipes, all workers share one session.
+                let wanted = if matches!(endpoint, Endpoint::Stdio(_)) { 1 } else { workers };
                 while sessions.len() < wanted {
-                    sessions.push(Arc::new(Session::open(door).await?));
+                    sessions.push(Arc::new(Session::open(endpoint).await?));
                 }
                 load.measure(&sessions[..wanted], tree).await
             };
             cells.push(cell.await.map_err(|error: anyhow::Error| format!("{error:#}")));
         }
-        println!("{}", Row { column, size, cells, ready: *ready, idle }.line());
+        println!("{}", Row { target, size, cells, ready: *ready, idle }.line());
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Processes that are measured: what they and their children cost, without the server behind them.
+//! Measures the processes of a program and their children, without the server behind it.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,13 +9,13 @@ use anyhow::Context;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-/// A process in a group of its own, ended with its children when dropped.
-pub(crate) struct Group {
+/// Holds a process in its own process group. Dropping it ends the process and its children.
+pub(crate) struct ProcessGroup {
     child: Child,
     pid: Pid,
 }
 
-impl Group {
+impl ProcessGroup {
     pub(crate) fn spawn(command: &mut Command) -> anyhow::Result<Self> {
         let child = command.process_group(0).kill_on_drop(true).spawn().with_context(|| {
             format!("cannot start {}", command.as_std().get_program().display())
@@ -40,48 +40,48 @@ impl Group {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    pub(crate) fn tree(&self) -> anyhow::Result<Tree> {
+    pub(crate) fn tree(&self) -> anyhow::Result<ProcessTree> {
         let upstream = std::env::current_exe()?;
-        Ok(Tree { root: self.pid.as_raw_nonzero().get().unsigned_abs(), upstream })
+        Ok(ProcessTree { root: self.pid.as_raw_nonzero().get().unsigned_abs(), upstream })
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        // Gone already is as good.
+        // The group may have ended already.
         let _ = kill_process_group(self.pid, Signal::KILL);
     }
 }
 
-/// A process and its descendants, less those that run this program: they are the server behind.
-pub(crate) struct Tree {
+/// Identifies a process and its descendants, except those that run this program: they are the server.
+pub(crate) struct ProcessTree {
     root: u32,
     upstream: PathBuf,
 }
 
-impl Tree {
-    /// Time on the processor of those that are alive, user and system.
+impl ProcessTree {
+    /// Returns the user and system CPU time of the living processes.
     pub(crate) fn cpu(&self) -> anyhow::Result<Duration> {
         let ticks: u64 =
             self.members().iter().filter_map(|pid| Stat::read(*pid)).map(|it| it.ticks).sum();
         let each = rustix::param::clock_ticks_per_second();
         let micros = ticks.checked_mul(1_000_000).and_then(|it| it.checked_div(each));
-        micros.map(Duration::from_micros).context("the system counts no ticks")
+        micros.map(Duration::from_micros).context("the system reports no clock ticks")
     }
 
-    /// Bytes of memory held now.
+    /// Returns the current memory in bytes.
     pub(crate) fn memory(&self) -> u64 {
         self.members().iter().map(|pid| status(*pid, "VmRSS:")).sum()
     }
 
-    /// The most bytes held since [`Self::reset_peak`], summed over the processes.
+    /// Returns the peak memory in bytes since [`Self::reset_peak`], summed over the processes.
     pub(crate) fn peak(&self) -> u64 {
         self.members().iter().map(|pid| status(*pid, "VmHWM:")).sum()
     }
 
     pub(crate) fn reset_peak(&self) {
         for pid in self.members() {
-            // 5 is how Linux is told to begin anew. Where it cannot, the peak is that of the whole life.
+            // Writing 5 resets the peak. If that fails, the peak covers the whole life of the process.
             let _ = fs::write(format!("/proc/{pid}/clear_refs"), "5");
         }
     }
@@ -94,11 +94,11 @@ impl Tree {
             }
         }
         let mut members = vec![self.root];
-        let mut looked_at = 0;
-        while let Some(pid) = members.get(looked_at).copied() {
-            looked_at += 1;
-            let found = children.get(&pid).into_iter().flatten().copied();
-            members.extend(found.filter(|pid| !self.is_upstream(*pid)));
+        let mut visited = 0;
+        while let Some(pid) = members.get(visited).copied() {
+            visited += 1;
+            let descendants = children.get(&pid).into_iter().flatten().copied();
+            members.extend(descendants.filter(|pid| !self.is_upstream(*pid)));
         }
         members
     }
@@ -126,16 +126,16 @@ impl Stat {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        // The name stands in parentheses and may hold anything, parentheses too.
+        // The name is in parentheses and may contain parentheses itself.
         let mut fields = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().skip(1);
         let parent = fields.next()?.parse().ok()?;
-        // utime and stime are the fields 14 and 15; the parent was 4.
+        // The parent is field 4; utime and stime are fields 14 and 15.
         let mut times = fields.skip(9).map(str::parse::<u64>);
         Some(Self { parent, ticks: times.next()?.ok()? + times.next()?.ok()? })
     }
 }
 
-/// A line of the process's status that counts kB, in bytes.
+/// Returns the value in bytes of a line of the process status that is given in kB.
 fn status(pid: u32, line: &str) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let value = text.lines().find_map(|it| it.strip_prefix(line)).unwrap_or_default();

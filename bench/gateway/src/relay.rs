@@ -1,4 +1,4 @@
-//! The floor: what any HTTP gateway pays that reads a message whole and passes it on, and nothing more.
+//! Forwards HTTP messages and does nothing else. It is the lower bound for any HTTP gateway that reads whole messages.
 
 use anyhow::Context;
 use axum::Router;
@@ -21,7 +21,7 @@ struct Upstream {
     uri: Uri,
 }
 
-/// Passes on what comes to `/mcp`.
+/// Forwards requests to `/mcp`.
 pub(crate) async fn serve(port: u16, uri: Uri) -> anyhow::Result<()> {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
@@ -29,11 +29,11 @@ pub(crate) async fn serve(port: u16, uri: Uri) -> anyhow::Result<()> {
     let listener = TcpListener::bind(("127.0.0.1", port)).await?.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
     });
-    let app = Router::new().route("/mcp", any(pass)).with_state(Upstream { client, uri });
+    let app = Router::new().route("/mcp", any(forward)).with_state(Upstream { client, uri });
     axum::serve(listener, app).await.context("the relay's listener failed")
 }
 
-async fn pass(State(upstream): State<Upstream>, request: Request) -> Response {
+async fn forward(State(upstream): State<Upstream>, request: Request) -> Response {
     let (mut head, body) = request.into_parts();
     let Ok(body) = body.collect().await else {
         return StatusCode::BAD_REQUEST.into_response();

@@ -1,4 +1,4 @@
-//! One client's session: the handshake, the tool's name, and calls.
+//! Runs the session of one client: the handshake, the list of tools, and calls.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,29 +6,29 @@ use anyhow::{Context, ensure};
 use memchr::memmem;
 use serde_json::{Value, json};
 
-use crate::link::{Door, Link, REVISION, response};
+use crate::link::{Endpoint, Link, REVISION, response};
 
 pub(crate) struct Session {
     link: Link,
     tool: String,
 }
 
-/// Ids are used once, because sessions on pipes share a connection.
-static ID: AtomicU64 = AtomicU64::new(1);
+/// Generates request ids. They are unique over all sessions, because sessions on pipes share a connection.
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 impl Session {
-    pub(crate) async fn open(door: &Door) -> anyhow::Result<Self> {
-        let link = Link::through(door)?;
-        let hello = json!({
+    pub(crate) async fn open(endpoint: &Endpoint) -> anyhow::Result<Self> {
+        let link = Link::open(endpoint)?;
+        let params = json!({
             "protocolVersion": REVISION,
             "capabilities": {},
             "clientInfo": {"name": "bench-gateway", "version": "1.0.0"},
         });
-        ask(&link, "initialize", hello).await?;
-        link.tell(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_owned()).await?;
+        ask(&link, "initialize", params).await?;
+        link.notify(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_owned()).await?;
         let listed = ask(&link, "tools/list", json!({})).await?;
         let tools = listed["tools"].as_array().map_or([].as_slice(), Vec::as_slice);
-        // Some gateways put the server's name in front.
+        // Some gateways prefix the name with the name of the server.
         let tool = tools
             .iter()
             .filter_map(|tool| tool["name"].as_str())
@@ -38,9 +38,9 @@ impl Session {
         Ok(Self { link, tool })
     }
 
-    /// Calls the tool, and makes sure that the answer is this call's and whole.
+    /// Calls the tool, and checks that the response belongs to this call and is complete.
     pub(crate) async fn call(&self, size: usize) -> anyhow::Result<()> {
-        let id = ID.fetch_add(1, Ordering::Relaxed);
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         let mark = format!("call-{id:012}");
         let arguments = json!({"text": mark, "size": size});
         let params = json!({"name": self.tool, "arguments": arguments});
@@ -51,7 +51,7 @@ impl Session {
             && memmem::find(&body, b"xxxx").is_some();
         ensure!(
             is_whole,
-            "not the answer: {}",
+            "not the expected response: {}",
             String::from_utf8_lossy(&body[..body.len().min(300)])
         );
         Ok(())
@@ -59,7 +59,7 @@ impl Session {
 }
 
 async fn ask(link: &Link, method: &str, params: Value) -> anyhow::Result<Value> {
-    let id = ID.fetch_add(1, Ordering::Relaxed);
+    let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
     let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
     let body = link.ask(id, message.to_string()).await?;
     let mut answer = response(&body, id)?;

@@ -1,4 +1,4 @@
-//! The server behind every column: one tool, which answers with as many bytes as it is asked for.
+//! Implements the server behind every measured program. Its only tool returns as many bytes as requested.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpListener;
 
-/// No larger result is made.
-const LARGEST: u64 = 4 << 20;
+/// The limit for a result, in bytes.
+const MAX_RESULT: u64 = 4 << 20;
 
 /// Serves one client on standard input and output.
 pub(crate) async fn stdio() -> anyhow::Result<()> {
@@ -35,7 +35,7 @@ pub(crate) async fn stdio() -> anyhow::Result<()> {
 /// Serves over HTTP, at `/mcp`.
 pub(crate) async fn http(port: u16) -> anyhow::Result<()> {
     let listener = TcpListener::bind(("127.0.0.1", port)).await?.tap_io(|stream| {
-        // Without it the second packet of an answer may wait 40 ms.
+        // Otherwise the second packet of a response may be delayed by 40 ms.
         let _ = stream.set_nodelay(true);
     });
     let app = Router::new().route("/mcp", post(posted));
@@ -43,7 +43,7 @@ pub(crate) async fn http(port: u16) -> anyhow::Result<()> {
 }
 
 /// The number of the next session.
-static SESSION: AtomicU64 = AtomicU64::new(1);
+static NEXT_SESSION: AtomicU64 = AtomicU64::new(1);
 
 async fn posted(body: Bytes) -> Response {
     let Some(answer) = answer(&body) else {
@@ -53,13 +53,13 @@ async fn posted(body: Bytes) -> Response {
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, json);
     if memchr::memmem::find(&body, b"\"initialize\"").is_some() {
-        let session = HeaderValue::from(SESSION.fetch_add(1, Ordering::Relaxed));
+        let session = HeaderValue::from(NEXT_SESSION.fetch_add(1, Ordering::Relaxed));
         response.headers_mut().insert("mcp-session-id", session);
     }
     response
 }
 
-/// What is said to a message; nothing to one that asks nothing.
+/// Returns the response to a message, or `None` if it is not a request.
 fn answer(message: &[u8]) -> Option<Vec<u8>> {
     let message: Value = serde_json::from_slice(message).ok()?;
     let id = message.get("id")?;
@@ -72,7 +72,7 @@ fn answer(message: &[u8]) -> Option<Vec<u8>> {
         }),
         "ping" => json!({}),
         "tools/list" => json!({"tools": [tool()]}),
-        "tools/call" => called(params?)?,
+        "tools/call" => call_result(params?)?,
         _ => {
             let error = json!({"code": -32601, "message": "Method not found"});
             return Some(json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string().into());
@@ -84,12 +84,12 @@ fn answer(message: &[u8]) -> Option<Vec<u8>> {
 fn tool() -> Value {
     json!({
         "name": "echo",
-        "description": "Says the text again, and fills up to the size.",
+        "description": "Repeats the text and pads it to the size.",
         "inputSchema": {
             "type": "object",
             "properties": {
                 "text": {"type": "string", "minLength": 1, "maxLength": 200},
-                "size": {"type": "integer", "minimum": 0, "maximum": LARGEST},
+                "size": {"type": "integer", "minimum": 0, "maximum": MAX_RESULT},
                 "style": {"enum": ["plain", "loud"]},
             },
             "required": ["text", "size"],
@@ -98,10 +98,10 @@ fn tool() -> Value {
     })
 }
 
-fn called(params: &Value) -> Option<Value> {
+fn call_result(params: &Value) -> Option<Value> {
     let text = params.pointer("/arguments/text")?.as_str()?;
-    let size = params.pointer("/arguments/size")?.as_u64()?.min(LARGEST);
+    let size = params.pointer("/arguments/size")?.as_u64()?.min(MAX_RESULT);
     let fill = usize::try_from(size).ok()?.saturating_sub(text.len() + 1);
-    let said = format!("{text} {}", "x".repeat(fill));
-    Some(json!({"content": [{"type": "text", "text": said}]}))
+    let text = format!("{text} {}", "x".repeat(fill));
+    Some(json!({"content": [{"type": "text", "text": text}]}))
 }

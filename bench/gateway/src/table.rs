@@ -1,18 +1,18 @@
-//! The table that is printed: a row for each program and size of result, as Markdown.
+//! Formats the results as a Markdown table with a row for each program and size of result.
 
 use std::time::Duration;
 
-use crate::column::Column;
-use crate::load::Measured;
+use crate::load::Measurement;
+use crate::target::Target;
 
-/// One program at one size of result.
+/// Holds the figures of one program with one size of result.
 pub(crate) struct Row {
-    pub(crate) column: Column,
+    pub(crate) target: Target,
     pub(crate) size: usize,
-    /// One for each concurrency, or why there is none.
-    pub(crate) cells: Vec<Result<Measured, String>>,
+    /// The figures for each concurrency, or the reason why there are none.
+    pub(crate) cells: Vec<Result<Measurement, String>>,
     pub(crate) ready: Duration,
-    /// Bytes of memory before any load.
+    /// The memory in bytes before any load.
     pub(crate) idle: u64,
 }
 
@@ -27,14 +27,14 @@ pub(crate) fn head(concurrencies: &[usize]) -> String {
 
 impl Row {
     pub(crate) fn line(&self) -> String {
-        let each = |show: &dyn Fn(&Measured) -> String| {
+        let each = |show: &dyn Fn(&Measurement) -> String| {
             let shown = self.cells.iter().map(|cell| cell.as_ref().map_or("–".to_owned(), show));
             shown.collect::<Vec<_>>().join(" / ")
         };
         let figures = format!(
             "| {} | {} | {} | {} | {} | {} | {} | {} | {:.0} |",
-            self.column.name(),
-            self.column.faces(),
+            self.target.name(),
+            self.target.transports(),
             size(self.size),
             each(&|it| millis(it.cpu_per_call)),
             each(&|it| millis(it.p50)),
@@ -49,12 +49,12 @@ impl Row {
     }
 }
 
-/// The row of a program that has no figures.
-pub(crate) fn missing(column: Column, reason: &str) -> String {
-    format!("| {} | {} | | {} |", column.name(), column.faces(), one_line(reason))
+/// Returns the row of a program without figures.
+pub(crate) fn missing(target: Target, reason: &str) -> String {
+    format!("| {} | {} | | {} |", target.name(), target.transports(), one_line(reason))
 }
 
-/// Text that stays in its cell.
+/// Returns a text that fits into a cell of the table.
 fn one_line(text: &str) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|");
     words.chars().take(200).collect()
@@ -80,18 +80,18 @@ fn mebibytes(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::column::Ours;
+    use crate::target::GatewayMode;
 
     #[test]
     fn figures_and_failures() {
-        let measured = Measured {
+        let measured = Measurement {
             cpu_per_call: Duration::from_micros(123),
             p50: Duration::from_micros(456),
             p99: Duration::from_micros(12_340),
             peak: 10 << 20 | 1 << 19,
         };
         let row = Row {
-            column: Column::Wrap(Ours::Checking),
+            target: Target::Wrap(GatewayMode::Checking),
             size: 1000,
             cells: vec![Ok(measured), Err("it | broke\noff".to_owned())],
             ready: Duration::from_millis(7),
@@ -103,7 +103,7 @@ mod tests {
              | | | | it \\| broke off |"
         );
         assert_eq!(
-            missing(Column::Relay, "not installed"),
+            missing(Target::Relay, "not installed"),
             "| bare relay | http → http | | not installed |"
         );
     }

@@ -1,35 +1,35 @@
-//! The bare relay and ours by turns, many short rounds of each: on a machine whose speed changes by the minute only what was
-//! measured side by side can be compared.
+//! Measures the bare relay and Answerback in turns, in many short rounds. On a machine whose speed varies, only figures
+//! from the same minutes can be compared.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::CONCURRENCIES;
-use crate::column::{Column, Ground, Ours, Standing};
-use crate::commits::Commits;
+use crate::commits::BareCommits;
 use crate::load::Load;
 use crate::session::Session;
+use crate::target::{BenchSetup, GatewayMode, RunningTarget, Target};
 
-const COLUMNS: [Column; 4] = [
-    Column::Relay,
-    Column::Serve(Ours::Transparent),
-    Column::Serve(Ours::Checking),
-    Column::Serve(Ours::Recording),
+const TARGETS: [Target; 4] = [
+    Target::Relay,
+    Target::Serve(GatewayMode::Transparent),
+    Target::Serve(GatewayMode::Checking),
+    Target::Serve(GatewayMode::Recording),
 ];
-/// Calls of one turn. The system counts in steps of 10 ms, which are a fiftieth of what the cheapest program needs for these.
+/// The number of calls of one turn. The cheapest program needs about fifty clock ticks of 10 ms for them.
 const CALLS: usize = 15_000;
-/// Calls whose commits are made for the floor below the record: they are counted by a clock that has no ticks.
+/// The number of calls whose commits are measured as the lower bound for recording. Their clock has no ticks.
 const COMMITTED: u32 = 300;
 const SIZE: usize = 1000;
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// Measures, and prints the medians and what the targets are about.
-pub(crate) async fn measure(ground: &Ground, rounds: usize) -> anyhow::Result<()> {
+/// Measures, and prints the medians and the differences between the programs.
+pub(crate) async fn measure(setup: &BenchSetup, rounds: usize) -> anyhow::Result<()> {
     let mut programs = Vec::new();
-    for column in COLUMNS {
-        programs.push(Program::start(ground, column).await?);
+    for target in TARGETS {
+        programs.push(TurnProgram::start(setup, target).await?);
     }
-    let commits = Commits::open(&ground.scratch)?;
+    let commits = BareCommits::open(&setup.scratch)?;
     println!(
         "| in flight | bare relay | transparent | checking | checking + ledger | transparent to bare | checking adds | the ledger adds | two bare commits |"
     );
@@ -37,14 +37,14 @@ pub(crate) async fn measure(ground: &Ground, rounds: usize) -> anyhow::Result<()
     for workers in CONCURRENCIES {
         let mut turns = Vec::new();
         for _ in 0..rounds {
-            let mut turn = [0.0; COLUMNS.len() + 1];
+            let mut turn = [0.0; TARGETS.len() + 1];
             for (program, cpu) in programs.iter_mut().zip(&mut turn) {
                 *cpu = program.milliseconds(workers).await?;
             }
-            turn[COLUMNS.len()] = commits.milliseconds(COMMITTED)?;
+            turn[TARGETS.len()] = commits.milliseconds(COMMITTED)?;
             turns.push(turn);
         }
-        let of = |figure: fn(&[f64; COLUMNS.len() + 1]) -> f64| {
+        let of = |figure: fn(&[f64; TARGETS.len() + 1]) -> f64| {
             median(turns.iter().map(figure).collect())
         };
         println!(
@@ -62,25 +62,26 @@ pub(crate) async fn measure(ground: &Ground, rounds: usize) -> anyhow::Result<()
     Ok(())
 }
 
-struct Program {
-    standing: Standing,
+/// Holds a program that is measured in turns.
+struct TurnProgram {
+    running: RunningTarget,
     sessions: Vec<Arc<Session>>,
 }
 
-impl Program {
-    async fn start(ground: &Ground, column: Column) -> anyhow::Result<Self> {
-        let standing = ground.start(column).await?;
-        let sessions = vec![Arc::clone(&standing.first)];
-        Ok(Self { standing, sessions })
+impl TurnProgram {
+    async fn start(setup: &BenchSetup, target: Target) -> anyhow::Result<Self> {
+        let running = setup.start(target).await?;
+        let sessions = vec![Arc::clone(&running.first)];
+        Ok(Self { running, sessions })
     }
 
-    /// Processor time of a call.
+    /// Returns the CPU time of a call in milliseconds.
     async fn milliseconds(&mut self, workers: usize) -> anyhow::Result<f64> {
         while self.sessions.len() < workers {
-            self.sessions.push(Arc::new(Session::open(&self.standing.door).await?));
+            self.sessions.push(Arc::new(Session::open(&self.running.endpoint).await?));
         }
         let load = Load { workers, size: SIZE, requests: CALLS, longest: LONGEST };
-        let measured = load.measure(&self.sessions[..workers], &self.standing.tree).await?;
+        let measured = load.measure(&self.sessions[..workers], &self.running.tree).await?;
         Ok(measured.cpu_per_call.as_secs_f64() * 1000.0)
     }
 }

@@ -1,8 +1,8 @@
 //! Checks a C2SP tlog-tiles directory with Cloudflare's `tlog_tiles` and `signed_note`: ports of what Go's checksum
 //! database and Sunlight use, with none of our code. Usage: fsck-tiles DIRECTORY [VKEY]
 //!
-//! The checkpoint must be signed, every hash tile must be the tree's, every entry that is there must be the leaf that
-//! the tree has at its place, and every older checkpoint must be one of this tree.
+//! The checkpoint must be signed, every hash tile must belong to the tree, every stored entry must match its leaf in the
+//! tree, and every older checkpoint must be consistent with the tree.
 
 use std::error::Error;
 use std::fs;
@@ -27,7 +27,7 @@ impl Directory {
     }
 }
 
-/// Where C2SP puts a tile: the crate's own path names the height, too.
+/// Returns the path of a tile in C2SP. The crate's own path contains the height as well.
 fn path(tile: &Tile) -> String {
     tile.path().replacen("tile/8/", "tile/", 1).replacen("tile/data/", "tile/entries/", 1)
 }
@@ -71,7 +71,7 @@ fn main() -> Outcome<()> {
     let tree = TileHashReader::new(size, root, &directory);
     let tiles = Tile::new_tiles(HEIGHT, 0, size);
     for tile in &tiles {
-        // What is read through the tree is proven against the root; and a full tile is what the hash above it says.
+        // Reading through the tree verifies the data against the root. A full tile must also match the hash above it.
         let data = directory.file(&path(tile))?;
         let mut is_good = tile.read_data(&tree)? == data;
         if tile.width() == 1 << HEIGHT {

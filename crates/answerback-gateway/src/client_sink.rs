@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use answerback_mcp::link::{Flow, Incoming, Watch};
+use answerback_mcp::link::{Incoming, StreamState, StreamWatcher};
 use answerback_mcp::wire::Id;
 use tokio::sync::mpsc;
 
@@ -36,14 +36,14 @@ impl ClientSink {
     }
 
     /// Applies the state of the server's response stream to our own stream.
-    pub(crate) fn flows(&self, request: &Id, flow: Flow) {
+    pub(crate) fn flows(&self, request: &Id, flow: StreamState) {
         if let Self::Streams(streams) = self {
             streams.flows(request, flow);
         }
     }
 
     /// Returns the callback for the states of the server's response stream, if our stream can be resumed.
-    pub(crate) fn watch(&self, request: &Id) -> Option<Watch> {
+    pub(crate) fn watch(&self, request: &Id) -> Option<StreamWatcher> {
         match self {
             Self::Streams(streams) if streams.can_resume() => {
                 let (streams, request) = (Arc::clone(streams), request.clone());

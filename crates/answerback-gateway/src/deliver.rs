@@ -51,7 +51,7 @@ impl Gateway {
     pub async fn deliver(&self, upstream: &Upstream, running: Running, reply: Message) -> Message {
         // If servers are combined, their task ids may collide, so a task must be inspected.
         let may_be_task = || running.door.is_shared && word::TASK.is_in(&reply);
-        if self.says_nothing(&running) && !may_be_task() && !reply.may_name_us() {
+        if self.says_nothing(&running) && !may_be_task() && !reply.may_contain_reserved() {
             running.figures.result(UNSEEN, running.teller.took());
             return reply;
         }

@@ -69,7 +69,7 @@ struct EnvelopeTemplate {
 impl EnvelopeTemplate {
     fn of(text: &str) -> Option<Self> {
         let place = |name: &str, gap: TemplateGap| {
-            Some((splice::place(text, splice::at(text, &["audit", name])?), gap))
+            Some((splice::range_of(text, splice::at(text, &["audit", name])?), gap))
         };
         let mut gaps = [
             place("timestamp", TemplateGap::Timestamp)?,

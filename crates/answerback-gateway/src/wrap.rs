@@ -5,10 +5,10 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use answerback_mcp::era::{EraCache, bridged_on_demand};
+use answerback_mcp::era::{EraCache, bridge_link_on_demand};
 use answerback_mcp::link::{
-    Health, Link, Opened, Program, Restart, UnreadableLine, WAITING, broken, read_lines, steady,
-    write_lines,
+    Link, Program, Restart, StartedServer, UnreadableLine, UpstreamHealth, WAITING, link_error,
+    read_lines, supervise, write_lines,
 };
 use answerback_mcp::wire::{Id, Message, Shape, code};
 use answerback_store::StoreError;
@@ -95,15 +95,15 @@ pub async fn wrap(
     let (program, name, era) = (wrapped.program, wrapped.name.clone(), EraCache::default());
     let start = move || {
         let (child, link) = program.start(&name, most)?;
-        Ok(Opened { link: bridged_on_demand(link, era.clone()), child: Some(child) })
+        Ok(StartedServer { link: bridge_link_on_demand(link, era.clone()), child: Some(child) })
     };
     // A missing program is reported at once and not tried again.
     let first = start().map_err(|error| WrapError::Start { program: place.clone(), error })?;
     let mut first = Some(first);
     let open = move || first.take().map_or_else(&start, Ok);
-    let health = Arc::new(Health::default());
+    let health = Arc::new(UpstreamHealth::default());
     let Link { to, from, .. } =
-        steady(&wrapped.name, open, Arc::clone(&health), Restart::OnceItAnswered);
+        supervise(&wrapped.name, open, Arc::clone(&health), Restart::AfterFirstResponse);
     let (to_client, client_queue) = mpsc::channel(WAITING);
     let client_writer = tokio::spawn(write_lines(client_queue, output));
     let served = Served::new(wrapped.name, place, wrapped.pins);
@@ -139,13 +139,13 @@ pub async fn wrap(
         // If the server never answered, it may not be a server. Its own exit status then says more than a forced
         // one.
         if !has_finished && health.has_answered() {
-            health.hurry();
+            health.end_quickly();
         }
         let most = if has_finished { SERVER_LEAVING } else { STUCK_SERVER_LEAVING };
         let mut has_ended = tokio::time::timeout(most, &mut from_server).await.ok();
         let has_ended_by_itself = has_ended.is_some() && !health.has_answered();
         if has_ended.is_none() && (!has_finished || !is_supervised) {
-            health.hurry();
+            health.end_quickly();
             let most = if is_supervised { HURRIED_SERVER_LEAVING } else { LAST_WORDS };
             has_ended = tokio::time::timeout(most, &mut from_server).await.ok();
         }
@@ -157,7 +157,8 @@ pub async fn wrap(
     }
     has_finished &= relay.finish(LAST_ANSWERS, SERVER_ENDED).await;
     relay.note_stop(SURFACE).await.map_err(WrapError::Record)?;
-    let ended = if has_server_left { Ended::Server(health.ended()) } else { Ended::Client };
+    let ended =
+        if has_server_left { Ended::Server(health.last_exit_status()) } else { Ended::Client };
     drop(relay);
     // The remaining responses are written, unless the client is gone.
     let last_words = if has_finished { LAST_WORDS } else { LAST_WORDS_OF_STUCK };
@@ -175,7 +176,7 @@ enum WrapExit {
 /// Answers the requests that the server left open.
 async fn answer_for_server(relay: &Relay, unanswered: Vec<Id>) {
     for id in unanswered {
-        relay.tell(broken(&id, SERVER_ENDED, None)).await;
+        relay.tell(link_error(&id, SERVER_ENDED, None)).await;
     }
 }
 

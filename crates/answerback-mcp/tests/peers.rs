@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
-use answerback_mcp::era::{Era, EraCache, bridged};
-use answerback_mcp::link::{FarEnd, Incoming, Link, UnreadableLine, read_lines, write_lines};
+use answerback_mcp::era::{Era, EraCache, bridge_link};
+use answerback_mcp::link::{Incoming, Link, ServerEnd, UnreadableLine, read_lines, write_lines};
 use answerback_mcp::wire::Message;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ClientConfig,
@@ -20,7 +20,7 @@ use rmcp::{ClientHandler, ErrorData, ServerHandler, ServiceExt};
 use serde_json::json;
 use tokio::io::DuplexStream;
 
-const MOST: usize = 1 << 20;
+const MAX: usize = 1 << 20;
 
 /// Implements a server of one era whose only tool asks for a name and greets.
 #[derive(Clone)]
@@ -119,34 +119,34 @@ impl ClientHandler for Visitor {
 
 /// Starts a server of this era and returns a link to it.
 fn server(era: Era) -> Link {
-    let (theirs, ours) = tokio::io::duplex(MOST);
+    let (theirs, ours) = tokio::io::duplex(MAX);
     tokio::spawn(async move {
         if let Ok(service) = Greeter(era).serve(theirs).await {
             let _ = service.waiting().await;
         }
     });
     let (reading, writing) = tokio::io::split(ours);
-    let (link, FarEnd { told, say }) = Link::pair();
+    let (link, ServerEnd { from_client: told, to_client: say }) = Link::pair();
     tokio::spawn(write_lines(told, writing));
     tokio::spawn(async move {
         let take = |read: Result<Message, UnreadableLine>| async {
             say.send(Incoming::from(read.unwrap())).await.is_ok()
         };
-        read_lines(reading, MOST, take).await;
+        read_lines(reading, MAX, take).await;
     });
     link
 }
 
 /// Returns the client's stream for this link.
 fn stream(link: Link) -> DuplexStream {
-    let (theirs, ours) = tokio::io::duplex(MOST);
+    let (theirs, ours) = tokio::io::duplex(MAX);
     let (reading, writing) = tokio::io::split(ours);
     tokio::spawn(write_lines(link.from, writing));
     tokio::spawn(async move {
         let take = |read: Result<Message, UnreadableLine>| async {
             link.to.send(read.unwrap()).await.is_ok()
         };
-        read_lines(reading, MOST, take).await;
+        read_lines(reading, MAX, take).await;
     });
     theirs
 }
@@ -175,7 +175,9 @@ async fn every_client_is_greeted_by_every_server() {
         if (client_era, server_era) == (Era::Legacy, Era::Modern) {
             // This server ends after it rejects a request. The second link uses the cached era.
             assert!(
-                client(client_era, true, bridged(server(server_era), cache.clone())).await.is_err()
+                client(client_era, true, bridge_link(server(server_era), cache.clone()))
+                    .await
+                    .is_err()
             );
             assert_eq!(cache.speaks(Era::Legacy), Some(false));
         }
@@ -186,7 +188,7 @@ async fn every_client_is_greeted_by_every_server() {
         // If the eras are equal, nothing is translated, not even a question that the client did not declare.
         let cases = [(true, "Hello Ada"), (false, unasked)];
         for (can_answer, expected) in &cases[..=usize::from(client_era != server_era)] {
-            let link = bridged(server(server_era), cache.clone());
+            let link = bridge_link(server(server_era), cache.clone());
             let client = client(client_era, *can_answer, link).await.unwrap();
             let tools = client.list_all_tools().await.unwrap();
             assert_eq!(tools[0].name, "greet");

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use answerback_mcp::link::{Warden, attend};
+use answerback_mcp::link::{Reaper, run_reaper};
 
 use crate::exit::Exit;
 use crate::output::say;
@@ -18,7 +18,7 @@ pub(crate) fn is_requested() -> bool {
 
 pub(crate) fn run() -> Exit {
     set_process_name();
-    attend(std::io::stdin().lock());
+    run_reaper(std::io::stdin().lock());
     Exit::Good
 }
 
@@ -35,10 +35,10 @@ fn set_process_name() {
 fn set_process_name() {}
 
 /// Returns the only reaper of this process, which stays the same when the configuration is reloaded.
-pub(super) fn shared_reaper() -> Option<Warden> {
-    static REAPER: OnceLock<Option<Warden>> = OnceLock::new();
+pub(super) fn shared_reaper() -> Option<Reaper> {
+    static REAPER: OnceLock<Option<Reaper>> = OnceLock::new();
     let start_self = || match std::env::current_exe() {
-        Ok(program) => Some(Warden::new(program, [NAME.into()])),
+        Ok(program) => Some(Reaper::new(program, [NAME.into()])),
         Err(error) => {
             say(&format!(
                 "warning: if this program is killed, its servers keep running, because its own executable cannot be found: {error}"

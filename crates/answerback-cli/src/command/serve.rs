@@ -439,7 +439,7 @@ pub(super) fn backends(
         let place = match place {
             Place::Program(program) => {
                 let program = program.without_variables(secrets.clone());
-                Place::Program(program.with_warden(shared_reaper()))
+                Place::Program(program.with_reaper(shared_reaper()))
             }
             place => place,
         };

@@ -91,7 +91,7 @@ fn prepare(arguments: &Arguments) -> anyhow::Result<PreparedWrap> {
     };
     let program = Program::new(program, rest.to_vec());
     // A typo in the command must not leave a ledger and a key behind.
-    if !program.is_there() {
+    if !program.exists() {
         let program = program.path().to_string_lossy();
         return Err(StartError(format!(
             "cannot start {program}: there is no such executable program; install it, or write its path"
@@ -103,7 +103,7 @@ fn prepare(arguments: &Arguments) -> anyhow::Result<PreparedWrap> {
     let configuration = arguments.gateway.location.configuration()?;
     let (service, _) = configuration.service()?;
     let program = program.without_variables(configuration.secret_variables(&service));
-    let program = program.with_warden(super::reaper::shared_reaper());
+    let program = program.with_reaper(super::reaper::shared_reaper());
     let is_supervised = program.is_supervised();
     let mut wrapped = Wrapped::new(&identity.name, program);
     if let Some(pins) = arguments.gateway.pins_under(&identity.name, &identity.key)? {

@@ -17,7 +17,8 @@ use std::time::Duration;
 use answerback::finding::display_name;
 use answerback_ledger::leaf::Subject;
 use answerback_mcp::link::{
-    Answering, Direct, Flow, Incoming, WAITING, broken, broken_because, unsent, was_unsent,
+    DirectPath, DirectResponse, Incoming, StreamState, WAITING, is_unsent_error, link_error,
+    link_error_reason, unsent_error,
 };
 use answerback_mcp::wire::{Id, Message, Object, Shape, code, meta, splice};
 use answerback_store::StoreError;
@@ -67,7 +68,7 @@ pub(crate) struct Relay {
     to_client: ClientSink,
     to_server: Arc<OutboundQueue>,
     /// Sends calls without the queues, if the link supports it.
-    direct: Direct,
+    direct: DirectPath,
     /// The running calls by request id.
     calls: Mutex<HashMap<Id, Stage>>,
     /// The client's other pending requests. A response that matches neither a call nor one of these is dropped.
@@ -184,7 +185,7 @@ impl Relay {
             door,
             to_client,
             to_server: OutboundQueue::new(to_server, most),
-            direct: Direct::default(),
+            direct: DirectPath::default(),
             calls: Mutex::default(),
             asked: Mutex::default(),
             questions: Mutex::default(),
@@ -205,7 +206,7 @@ impl Relay {
     }
 
     /// Sets the direct path to the server.
-    pub(crate) fn with_direct(mut self, direct: Direct) -> Self {
+    pub(crate) fn with_direct(mut self, direct: DirectPath) -> Self {
         self.direct = direct;
         self
     }
@@ -255,7 +256,7 @@ impl Relay {
         drop(tasks);
         for id in kept_back {
             let reason = "the gateway ended before it had judged the call, which did not run";
-            self.tell(unsent(&id, reason)).await;
+            self.tell(unsent_error(&id, reason)).await;
         }
         false
     }
@@ -279,13 +280,14 @@ impl Relay {
             if was_sent {
                 self.to_server.tell(cancellation(&id, reason));
             }
-            let reply = if was_sent { broken(&id, reason, None) } else { unsent(&id, reason) };
+            let reply =
+                if was_sent { link_error(&id, reason, None) } else { unsent_error(&id, reason) };
             let _ = waits.send(ForwardOutcome::Message(reply));
         }
         let asked: Vec<Id> = lock(&self.asked).keys().cloned().collect();
         for id in asked {
             if self.take_asked(&id).is_some() {
-                self.tell(broken(&id, reason, None)).await;
+                self.tell(link_error(&id, reason, None)).await;
             }
         }
     }
@@ -553,8 +555,11 @@ impl Relay {
             return Exchanged::Cancelled { was_sent: false };
         }
         let is_gone = *self.has_ended.borrow();
-        let asked =
-            if is_gone { Err(message) } else { self.direct.ask(message, self.to_client.watch(id)) };
+        let asked = if is_gone {
+            Err(message)
+        } else {
+            self.direct.send(message, self.to_client.watch(id))
+        };
         let (answering, told) = match asked {
             Ok(answering) => (Some(answering), Told::Sent),
             Err(_) if is_gone => (None, Told::Gone),
@@ -571,8 +576,8 @@ impl Relay {
             reason = self.overdue(id) => Err(reason),
         };
         match reply {
-            Ok(Ok(ForwardOutcome::Message(reply))) => match broken_because(&reply) {
-                Some(reason) if was_unsent(&reply) => Exchanged::Unsent(reason),
+            Ok(Ok(ForwardOutcome::Message(reply))) => match link_error_reason(&reply) {
+                Some(reason) if is_unsent_error(&reply) => Exchanged::Unsent(reason),
                 Some(reason) => Exchanged::Unanswered(reason),
                 None => Exchanged::Answer(reply),
             },
@@ -649,7 +654,7 @@ impl Relay {
             Shape::Response { id } => {
                 let id = id.clone();
                 if is_streamed {
-                    self.to_client.flows(&id, Flow::Begun);
+                    self.to_client.flows(&id, StreamState::Begun);
                 }
                 if let Some(waits) = self.answered(&id, Answerer::Server) {
                     let _ = waits.send(message);
@@ -803,7 +808,7 @@ impl Relay {
 
 /// Waits for the response to a call, which may arrive directly or over the link.
 async fn first_of(
-    answering: Option<Answering>,
+    answering: Option<DirectResponse>,
     mut reply: oneshot::Receiver<ForwardOutcome>,
 ) -> Result<ForwardOutcome, oneshot::error::RecvError> {
     if let Some(answering) = answering {

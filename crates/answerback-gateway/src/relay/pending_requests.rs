@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use answerback_mcp::link::unsent;
+use answerback_mcp::link::unsent_error;
 use answerback_mcp::wire::{Id, Message, Shape, code, meta, splice, word};
 use serde_json::{Value, json};
 use tokio::task::AbortHandle;
@@ -93,7 +93,7 @@ impl Relay {
             Told::Full => UNREAD,
         };
         self.take_asked(&id);
-        self.tell(unsent(&id, reason)).await;
+        self.tell(unsent_error(&id, reason)).await;
     }
 
     /// Starts the timeout of a request.
@@ -111,7 +111,7 @@ impl Relay {
                 relay.withdraw(&watching);
                 Message::error(Some(&watching), code::INTERNAL_ERROR, &reason, None)
             } else {
-                unsent(&watching, UNREAD)
+                unsent_error(&watching, UNREAD)
             };
             relay.tell(answer).await;
         });

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use answerback_mcp::link::unsent;
+use answerback_mcp::link::unsent_error;
 use answerback_mcp::wire::{Id, Message, Object, Shape, code, word};
 use answerback_store::StoreError;
 
@@ -205,7 +205,7 @@ impl Relay {
                 let running = self.gateway.late(&self.client, &upstream, request, late);
                 self.gateway.deliver_late(&upstream, running, reply, place).await
             }
-            Exchanged::Unsent(reason) => unsent(id, &reason),
+            Exchanged::Unsent(reason) => unsent_error(id, &reason),
             Exchanged::Unanswered(reason) => {
                 Message::error(Some(id), code::INTERNAL_ERROR, &reason, None)
             }

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use answerback_ledger::leaf::Subject;
-use answerback_mcp::link::broken_because;
+use answerback_mcp::link::link_error_reason;
 use answerback_mcp::wire::{Message, Object, Shape};
 use serde_json::{Map, Value, json};
 
@@ -194,7 +194,7 @@ impl Relay {
     /// restarts.
     pub(super) fn remembered(&self, answer: Message, is_modern: bool) -> Message {
         let Shape::Response { id } = answer.shape() else { return answer };
-        if self.server.is_one_of_many || broken_because(&answer).is_none() {
+        if self.server.is_one_of_many || link_error_reason(&answer).is_none() {
             return answer;
         }
         let Some(items) = self.server.listed_lately() else { return answer };

@@ -4,9 +4,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError};
 
 use answerback_http::Scope;
-use answerback_mcp::era::{EraCache, bridged};
+use answerback_mcp::era::{EraCache, bridge_link};
 use answerback_mcp::link::{
-    Health, Link, Opened, Program, Remote, Restart, Timeouts, over, steady,
+    Link, Program, Remote, Restart, StartedServer, Timeouts, UpstreamHealth, connect_streams,
+    supervise,
 };
 use tokio::io::DuplexStream;
 
@@ -45,7 +46,7 @@ impl Within {
         let (ours, theirs) = tokio::io::duplex(PIPE);
         (self.0)(theirs, principal);
         let (from, to) = tokio::io::split(ours);
-        over(name, most, from, to)
+        connect_streams(name, most, from, to)
     }
 }
 
@@ -61,7 +62,7 @@ impl std::fmt::Debug for Within {
 pub struct Backend {
     place: Place,
     pub(crate) served: Served,
-    pub(crate) health: Arc<Health>,
+    pub(crate) health: Arc<UpstreamHealth>,
     /// The protocol eras that the server speaks, as far as they are known.
     era: EraCache,
     /// True if a request to the server has timed out and it has not answered since.
@@ -104,7 +105,7 @@ impl Backend {
     }
 
     /// Returns the server's health.
-    pub fn health(&self) -> &Health {
+    pub fn health(&self) -> &UpstreamHealth {
         &self.health
     }
 
@@ -122,7 +123,7 @@ impl Backend {
     /// Returns the program that cannot be found, if the server is a program.
     pub fn missing(&self) -> Option<&OsStr> {
         match &self.place {
-            Place::Program(program) if !program.is_there() => Some(program.path()),
+            Place::Program(program) if !program.exists() => Some(program.path()),
             _ => None,
         }
     }
@@ -157,17 +158,17 @@ impl Backend {
                     let program = program.path().to_string_lossy();
                     std::io::Error::new(error.kind(), format!("{program}: {error}"))
                 })?;
-                Ok(Opened { link: bridged(link, era.clone()), child: Some(child) })
+                Ok(StartedServer { link: bridge_link(link, era.clone()), child: Some(child) })
             }
             Place::Remote(remote) => {
-                let link = bridged(remote.connect(&name, most), era.clone());
-                Ok(Opened { link, child: None })
+                let link = bridge_link(remote.connect(&name, most), era.clone());
+                Ok(StartedServer { link, child: None })
             }
             Place::Within(within) => {
-                let link = bridged(within.connect(&name, &principal, most), era.clone());
-                Ok(Opened { link, child: None })
+                let link = bridge_link(within.connect(&name, &principal, most), era.clone());
+                Ok(StartedServer { link, child: None })
             }
         };
-        steady(&self.served.name, open, Arc::clone(&self.health), Restart::Always)
+        supervise(&self.served.name, open, Arc::clone(&self.health), Restart::Always)
     }
 }

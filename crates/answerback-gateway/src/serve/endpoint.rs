@@ -432,7 +432,7 @@ fn read(body: Bytes) -> Result<Message, MessageReadError> {
     Message::read(text).map_err(|error| {
         let code = match error {
             MessageError::NotJson(_) => code::PARSE_ERROR,
-            MessageError::NoMessage => code::INVALID_REQUEST,
+            MessageError::NotMessage => code::INVALID_REQUEST,
         };
         bad(code, &error.to_string())
     })

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use answerback_mcp::link::{Link, broken_because};
+use answerback_mcp::link::{Link, link_error_reason};
 use answerback_mcp::wire::{Id, Message, Object, Shape};
 use serde_json::{Value, json};
 
@@ -90,7 +90,7 @@ async fn ask(
     };
     let answer = tokio::time::timeout(PATIENCE, answer).await;
     let answer = answer.map_err(|_| format!("{method} was not answered in {PATIENCE:?}"))??;
-    if let Some(reason) = broken_because(&answer) {
+    if let Some(reason) = link_error_reason(&answer) {
         return Err(reason);
     }
     let object = Object::read(answer.text()).map_err(|error| error.to_string())?;

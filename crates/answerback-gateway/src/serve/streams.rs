@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use answerback_mcp::link::{Flow, Incoming};
+use answerback_mcp::link::{Incoming, StreamState};
 use answerback_mcp::wire::{Id, Message, Shape, meta, splice, word};
 use axum::body::Bytes;
 use tokio::sync::Notify;
@@ -261,12 +261,12 @@ impl Streams {
 
     /// Applies the state of the server's response stream to ours. If the server pauses its stream, ours is paused
     /// as well, so that a capable client resumes it later.
-    pub(crate) fn flows(&self, id: &Id, flow: Flow) {
+    pub(crate) fn flows(&self, id: &Id, flow: StreamState) {
         let mut open = self.lock();
         if let Some(place) = open.request(id) {
             let stream = &mut open.streams[place];
             stream.is_streamed = true;
-            stream.is_paused |= flow == Flow::Paused;
+            stream.is_paused |= flow == StreamState::Paused;
             stream.wake();
         }
     }

@@ -23,7 +23,7 @@ impl Default for GeneratedIds {
 
 impl GeneratedIds {
     /// Generates random ids. With a predictable id, one side could forge a response or use an id of the bridge.
-    pub(super) fn unguessable() -> Self {
+    pub(super) fn random() -> Self {
         let mut random = [0; 8];
         // Without randomness the ids are predictable. Everything else that needs randomness then fails.
         let _ = getrandom::fill(&mut random);
@@ -39,7 +39,7 @@ impl GeneratedIds {
 
     /// Returns true if this instance or a clone generated the id. Other bridges on the same path have another
     /// prefix.
-    pub(super) fn has_made(&self, id: &Id) -> bool {
+    pub(super) fn generated(&self, id: &Id) -> bool {
         id.as_json().strip_prefix('"').is_some_and(|text| text.starts_with(&*self.prefix))
     }
 }

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::cancelled;
+use super::cancellation;
 use super::generated_ids::GeneratedIds;
+use super::input_rounds::InputRounds;
 use super::outbox::Outbox;
-use super::rounds::Rounds;
 use super::subscriptions::Subscriptions;
 use super::terms::{LEGACY, MODERN, NEWEST_LEGACY, meta, method, notice};
 use crate::link::Incoming;
@@ -21,16 +21,16 @@ pub(super) struct LegacyClient {
     capabilities: Value,
     /// The lowest log level that the client wants, as JSON text.
     level: Option<String>,
-    initializing: Option<Initializing>,
+    pending_initialize: Option<PendingInitialize>,
     /// The server's capabilities, or null before they are known.
-    serves: Value,
-    rounds: Rounds,
+    server_capabilities: Value,
+    rounds: InputRounds,
     subscriptions: Subscriptions,
 }
 
 /// Holds an `initialize` request that waits for the response to `server/discover`.
 #[derive(Debug)]
-struct Initializing {
+struct PendingInitialize {
     request: Id,
     discover: Id,
     version: &'static str,
@@ -43,69 +43,69 @@ impl LegacyClient {
     }
 
     /// Returns the id of the pending `server/discover` request.
-    pub(super) fn discovering(&self) -> Option<&Id> {
-        self.initializing.as_ref().map(|initializing| &initializing.discover)
+    pub(super) fn discover_id(&self) -> Option<&Id> {
+        self.pending_initialize.as_ref().map(|pending_initialize| &pending_initialize.discover)
     }
 
     /// Returns true if no `server/discover` is pending and none has succeeded.
     pub(super) fn has_failed(&self) -> bool {
-        self.initializing.is_none() && self.serves.is_null()
+        self.pending_initialize.is_none() && self.server_capabilities.is_null()
     }
 
     /// Handles a message of the client.
-    pub(super) fn hear_client(&mut self, message: Message, out: &mut Outbox) {
+    pub(super) fn handle_client_message(&mut self, message: Message, out: &mut Outbox) {
         match message.shape() {
             Shape::Request { id, method } => {
                 let (id, method) = (id.clone(), method.clone());
-                self.hear_request(&id, &method, message, out);
+                self.handle_request(&id, &method, message, out);
             }
             Shape::Notification { method } => match method.as_str() {
                 notice::INITIALIZED => self.listen_for_lists(out),
                 // A stateless server does not use this notification.
                 notice::ROOTS_CHANGED => {}
                 notice::CANCELLED => {
-                    let id = cancelled::named(&message);
-                    let is_ours = id.is_some_and(|id| {
+                    let id = cancellation::cancelled_request(&message);
+                    let is_handled = id.is_some_and(|id| {
                         self.rounds.cancel(&id, &message, out)
                             || self.subscriptions.cancel(&id, out)
                     });
-                    if !is_ours {
-                        out.tell_server(message);
+                    if !is_handled {
+                        out.send_to_server(message);
                     }
                 }
-                _ => out.tell_server(message),
+                _ => out.send_to_server(message),
             },
             Shape::Response { id } => {
-                let is_ours = self.ids.has_made(id);
-                if !self.rounds.client_answered(&message, &self.ids, out) && !is_ours {
-                    out.tell_server(message);
+                let is_handled = self.ids.generated(id);
+                if !self.rounds.handle_client_response(&message, &self.ids, out) && !is_handled {
+                    out.send_to_server(message);
                 }
             }
             Shape::Batch => {
                 let text = "batches are not taken: send each message on its own";
-                out.tell_client(Message::error(None, code::INVALID_REQUEST, text, None));
+                out.send_to_client(Message::error(None, code::INVALID_REQUEST, text, None));
             }
         }
     }
 
-    fn hear_request(&mut self, id: &Id, method: &str, message: Message, out: &mut Outbox) {
+    fn handle_request(&mut self, id: &Id, method: &str, message: Message, out: &mut Outbox) {
         match method {
             method::INITIALIZE => self.initialize(id.clone(), &message, out),
-            method::PING => out.tell_client(Message::result(id, "{}")),
+            method::PING => out.send_to_client(Message::result(id, "{}")),
             method::SET_LEVEL => {
                 let level = splice::at(message.text(), &["params", "level"]);
                 self.level = level.map(ToOwned::to_owned);
-                out.tell_client(Message::result(id, "{}"));
+                out.send_to_client(Message::result(id, "{}"));
             }
             method::SUBSCRIBE | method::UNSUBSCRIBE => {
                 let Some(uri) = splice::string_at(message.text(), &["params", "uri"]) else {
                     let text = "a subscription needs the uri of a resource";
-                    out.tell_client(Message::error(Some(id), code::INVALID_PARAMS, text, None));
+                    out.send_to_client(Message::error(Some(id), code::INVALID_PARAMS, text, None));
                     return;
                 };
                 if method == method::UNSUBSCRIBE {
                     self.subscriptions.unsubscribe(&uri, out);
-                    out.tell_client(Message::result(id, "{}"));
+                    out.send_to_client(Message::result(id, "{}"));
                     return;
                 }
                 let listen = self.ids.next();
@@ -113,48 +113,53 @@ impl LegacyClient {
                     self.request(&listen, method::LISTEN, &params, out);
                 }
             }
-            _ => match self.dressed(&message) {
+            _ => match self.with_request_meta(&message) {
                 Ok(request) if method::may_need_input(method) => {
                     self.rounds.begin(id.clone(), method, request, out);
                 }
-                Ok(request) => out.tell_server(request),
+                Ok(request) => out.send_to_server(request),
                 Err(error) => {
                     let text = format!("the parameters or their _meta are {error}");
-                    out.tell_client(Message::error(Some(id), code::INVALID_PARAMS, &text, None));
+                    out.send_to_client(Message::error(Some(id), code::INVALID_PARAMS, &text, None));
                 }
             },
         }
     }
 
     /// Handles a message of the server.
-    pub(super) fn hear_server(&mut self, incoming: Incoming, now: Instant, out: &mut Outbox) {
+    pub(super) fn handle_server_message(
+        &mut self,
+        incoming: Incoming,
+        now: Instant,
+        out: &mut Outbox,
+    ) {
         match incoming.message.shape() {
-            Shape::Response { id } if self.discovering() == Some(id) => {
-                self.discovered(&incoming.message, out);
+            Shape::Response { id } if self.discover_id() == Some(id) => {
+                self.handle_discover_response(&incoming.message, out);
             }
             Shape::Response { .. } => {
                 let (ids, capabilities) = (&self.ids, &self.capabilities);
-                let rest = self.rounds.server_answered(incoming, capabilities, ids, now, out);
+                let rest = self.rounds.handle_response(incoming, capabilities, ids, now, out);
                 let Some(rest) = rest else { return };
                 if let Shape::Response { id } = rest.message.shape()
-                    && self.ids.has_made(id)
+                    && self.ids.generated(id)
                 {
                     // If it ends no subscription, it answers a cancelled call and is dropped.
                     self.subscriptions.ended(id, Some(&rest.message), out);
                     return;
                 }
-                out.tell_client(rest);
+                out.send_to_client(rest);
             }
             Shape::Notification { method } if method == notice::ACKNOWLEDGED => {
                 self.subscriptions.acknowledged(&incoming.message, out);
             }
             Shape::Notification { method } if method == notice::CANCELLED => {
-                let id = cancelled::named(&incoming.message);
+                let id = cancellation::cancelled_request(&incoming.message);
                 if !id.is_some_and(|id| self.subscriptions.ended(&id, None, out)) {
-                    out.tell_client(incoming);
+                    out.send_to_client(incoming);
                 }
             }
-            _ => out.tell_client(self.plain(incoming)),
+            _ => out.send_to_client(self.without_subscription_id(incoming)),
         }
     }
 
@@ -171,8 +176,8 @@ impl LegacyClient {
     /// Stores the client's description and sends `server/discover`.
     fn initialize(&mut self, request: Id, message: &Message, out: &mut Outbox) {
         let text = message.text();
-        let asked = splice::string_at(text, &["params", "protocolVersion"]).unwrap_or_default();
-        let version = LEGACY.into_iter().find(|version| *version == asked);
+        let requested = splice::string_at(text, &["params", "protocolVersion"]).unwrap_or_default();
+        let version = LEGACY.into_iter().find(|version| *version == requested);
         self.info = splice::at(text, &["params", "clientInfo"]).map(ToOwned::to_owned);
         let capabilities = splice::at(text, &["params", "capabilities"]);
         let capabilities = capabilities.and_then(|text| serde_json::from_str(text).ok());
@@ -180,36 +185,39 @@ impl LegacyClient {
         let discover = self.ids.next();
         self.request(&discover, method::DISCOVER, &json!({}), out);
         let version = version.unwrap_or(NEWEST_LEGACY);
-        self.initializing = Some(Initializing { request, discover, version });
+        self.pending_initialize = Some(PendingInitialize { request, discover, version });
     }
 
     /// Answers `initialize` with the result of `server/discover`.
-    fn discovered(&mut self, answer: &Message, out: &mut Outbox) {
-        let Some(Initializing { request, version, .. }) = self.initializing.take() else { return };
+    fn handle_discover_response(&mut self, answer: &Message, out: &mut Outbox) {
+        let Some(PendingInitialize { request, version, .. }) = self.pending_initialize.take()
+        else {
+            return;
+        };
         let Some(result) = splice::at(answer.text(), &["result"]) else {
             // The server's own error describes the problem best.
-            let said = Incoming::from(answer.clone());
-            out.tell_client(said.answering(&request));
+            let error = Incoming::from(answer.clone());
+            out.send_to_client(error.answering(&request));
             return;
         };
         let capabilities = splice::at(result, &["capabilities"]).unwrap_or("{}");
-        self.serves = serde_json::from_str(capabilities).unwrap_or_else(|_| json!({}));
+        self.server_capabilities = serde_json::from_str(capabilities).unwrap_or_else(|_| json!({}));
         let server = splice::at(result, &["_meta", meta::SERVER]);
         let server = server.unwrap_or(r#"{"name":"unnamed","version":"0.0.0"}"#);
-        let mut told = format!(
+        let mut initialize_result = format!(
             r#"{{"protocolVersion":"{version}","capabilities":{capabilities},"serverInfo":{server}"#
         );
         if let Some(instructions) = splice::at(result, &["instructions"]) {
-            told.push_str(r#","instructions":"#);
-            told.push_str(instructions);
+            initialize_result.push_str(r#","instructions":"#);
+            initialize_result.push_str(instructions);
         }
-        told.push('}');
-        out.tell_client(Message::result(&request, &told));
+        initialize_result.push('}');
+        out.send_to_client(Message::result(&request, &initialize_result));
     }
 
     fn listen_for_lists(&mut self, out: &mut Outbox) {
         let listen = self.ids.next();
-        if let Some(params) = self.subscriptions.lists(&self.serves, listen.clone()) {
+        if let Some(params) = self.subscriptions.lists(&self.server_capabilities, listen.clone()) {
             self.request(&listen, method::LISTEN, &params, out);
         }
     }
@@ -217,22 +225,22 @@ impl LegacyClient {
     /// Sends a request of the bridge to the server.
     fn request(&self, id: &Id, method: &str, params: &Value, out: &mut Outbox) {
         let request = Message::request(id, method, params);
-        out.tell_server(self.dressed(&request).unwrap_or(request));
+        out.send_to_server(self.with_request_meta(&request).unwrap_or(request));
     }
 
     /// Adds the `_meta` members that a modern server requires in every request.
-    fn dressed(&self, request: &Message) -> Result<Message, ObjectError> {
+    fn with_request_meta(&self, request: &Message) -> Result<Message, ObjectError> {
         let text = request.text();
         let version = Value::from(MODERN).to_string();
         let capabilities = self.capabilities.to_string();
         let mut members = splice::at(text, &["params", "_meta"]).unwrap_or("{}").to_owned();
-        let ours = [
+        let members_to_add = [
             (meta::VERSION, Some(&version)),
             (meta::CAPABILITIES, Some(&capabilities)),
             (meta::CLIENT, self.info.as_ref()),
             (meta::LEVEL, self.level.as_ref()),
         ];
-        for (name, value) in ours {
+        for (name, value) in members_to_add {
             if let Some(value) = value {
                 members = Object::read(&members)?.with(name, value);
             }
@@ -242,7 +250,7 @@ impl LegacyClient {
     }
 
     /// Removes the subscription id from a notification, because a legacy client does not know the subscription.
-    fn plain(&self, incoming: Incoming) -> Incoming {
+    fn without_subscription_id(&self, incoming: Incoming) -> Incoming {
         let text = incoming.message.text();
         let path = ["params", "_meta"];
         let is_marked = matches!(incoming.message.shape(), Shape::Notification { .. })
@@ -280,14 +288,14 @@ mod tests {
     #[test]
     fn a_refused_initialize_is_answered_from_discovery() {
         let cache = EraCache::default();
-        let heard = Script::new(&cache).play(&[
+        let output = Script::new(&cache).play(&[
             &initialize("2025-03-26", "{}"),
             r#"S {"id":0,"error":{"code":-32601,"message":"what"}}"#,
             DISCOVERED,
             r#"C {"method":"notifications/initialized"}"#,
             r#"C {"id":1,"method":"ping"}"#,
         ]);
-        insta::assert_snapshot!(heard, @r#"
+        insta::assert_snapshot!(output, @r#"
         S {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"old","version":"1"}}}
         S {"jsonrpc":"2.0","id":"answerback-era/1","method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"old","version":"1"}}}}
         C {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-03-26","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}},"serverInfo":{"name":"new","version":"2"},"instructions":"be kind"}}
@@ -296,8 +304,8 @@ mod tests {
         "#);
         assert_eq!(cache.speaks(Era::Legacy), Some(false));
         // A client with an unknown revision gets the newest legacy revision.
-        let heard = Script::new(&cache).play(&[&initialize("2099-01-01", "{}"), DISCOVERED]);
-        assert!(heard.contains(r#"{"protocolVersion":"2025-11-25","#), "{heard}");
+        let output = Script::new(&cache).play(&[&initialize("2099-01-01", "{}"), DISCOVERED]);
+        assert!(output.contains(r#"{"protocolVersion":"2025-11-25","#), "{output}");
     }
 
     #[test]
@@ -363,7 +371,7 @@ mod tests {
     #[test]
     fn subscriptions_are_bounded() {
         let mut script = opened("{}");
-        let most = super::super::subscriptions::MOST;
+        let most = super::super::subscriptions::MAX;
         for number in 0..=most {
             let line = format!(
                 r#"C {{"id":"s{number}","method":"resources/subscribe","params":{{"uri":"file:///{number}"}}}}"#

@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::cancelled;
+use super::cancellation;
 use super::capability;
 use super::generated_ids::GeneratedIds;
-use super::listeners::Listeners;
+use super::listen_subscriptions::ListenSubscriptions;
 use super::open_calls::{self, OpenCalls};
 use super::outbox::Outbox;
 use super::terms::{MODERN, NEWEST_LEGACY, meta, method, notice};
@@ -16,7 +16,7 @@ use crate::link::{Incoming, WAITING};
 use crate::wire::{Id, Message, Shape, code as wire_code, splice};
 
 /// The time that a server has to answer `initialize`. Some servers must be downloaded first.
-const INITIALIZING: Duration = Duration::from_mins(1);
+const INITIALIZE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Holds the session that a legacy server needs, for a client without sessions.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub(super) struct ModernClient {
     /// The log level that was last requested from the server, as JSON text.
     level: Option<String>,
     calls: OpenCalls,
-    listeners: Listeners,
+    listens: ListenSubscriptions,
 }
 
 #[derive(Debug, Default)]
@@ -41,9 +41,9 @@ enum BridgeSession {
     },
     Open {
         /// The server's capabilities.
-        serves: Value,
+        server_capabilities: Value,
         /// The result of `server/discover`.
-        discovered: String,
+        discover_result: String,
     },
 }
 
@@ -58,7 +58,7 @@ impl ModernClient {
         matches!(self.session, BridgeSession::Open { .. })
     }
 
-    /// Returns true if there is no session, because initialization failed or has not begun.
+    /// Returns true if there is no session, because initialization failed or has not started.
     pub(super) fn has_failed(&self) -> bool {
         matches!(self.session, BridgeSession::None)
     }
@@ -73,64 +73,79 @@ impl ModernClient {
     }
 
     /// Handles a message of the client.
-    pub(super) fn hear_client(&mut self, message: Message, now: Instant, out: &mut Outbox) {
+    pub(super) fn handle_client_message(
+        &mut self,
+        message: Message,
+        now: Instant,
+        out: &mut Outbox,
+    ) {
         match &mut self.session {
-            BridgeSession::None => self.open(message, now, out),
-            BridgeSession::Opening { held, .. } => hold(held, message, out),
-            BridgeSession::Open { .. } => self.pass(message, now, out),
+            BridgeSession::None => self.send_initialize(message, now, out),
+            BridgeSession::Opening { held, .. } => hold_message(held, message, out),
+            BridgeSession::Open { .. } => self.forward(message, now, out),
         }
     }
 
     /// Handles a message of the server.
-    pub(super) fn hear_server(&mut self, incoming: Incoming, now: Instant, out: &mut Outbox) {
+    pub(super) fn handle_server_message(
+        &mut self,
+        incoming: Incoming,
+        now: Instant,
+        out: &mut Outbox,
+    ) {
         match incoming.message.shape() {
             Shape::Response { id } => {
                 if matches!(&self.session, BridgeSession::Opening { initialize, .. } if initialize == id)
                 {
-                    self.opened(&incoming.message, now, out);
-                } else if let Some(rest) = self.calls.server_answered(incoming, out)
+                    self.handle_initialize_response(&incoming.message, now, out);
+                } else if let Some(rest) = self.calls.handle_response(incoming, out)
                     && let Shape::Response { id } = rest.message.shape()
-                    && !self.ids.has_made(id)
+                    && !self.ids.generated(id)
                 {
                     // This answers a cancelled request, and the client can ignore it.
-                    out.tell_client(rest);
+                    out.send_to_client(rest);
                 }
             }
             Shape::Request { id, method } => match method.as_str() {
-                method::PING => out.tell_server(Message::result(id, "{}")),
+                method::PING => out.send_to_server(Message::result(id, "{}")),
                 method if capability::is_question(method) => {
-                    self.calls.server_asks(&incoming, now, out);
+                    self.calls.add_question(&incoming, now, out);
                 }
                 method => {
-                    open_calls::refuse(id, method, "a modern client takes no requests", out);
+                    open_calls::reject_question(
+                        id,
+                        method,
+                        "a modern client takes no requests",
+                        out,
+                    );
                 }
             },
             Shape::Notification { method } => {
                 let method = method.clone();
-                self.hear_notification(&method, incoming, out);
+                self.handle_notification(&method, incoming, out);
             }
-            Shape::Batch => out.tell_client(incoming),
+            Shape::Batch => out.send_to_client(incoming),
         }
     }
 
-    fn hear_notification(&mut self, method: &str, incoming: Incoming, out: &mut Outbox) {
+    fn handle_notification(&mut self, method: &str, incoming: Incoming, out: &mut Outbox) {
         let is_change =
             method == notice::UPDATED || notice::LISTS.iter().any(|(name, _, _)| *name == method);
         match method {
-            _ if is_change => self.listeners.tell(method, &incoming.message, out),
+            _ if is_change => self.listens.notify(method, &incoming.message, out),
             notice::PROGRESS => self.calls.progress(incoming, out),
             // A client that did not request logs must not receive them.
             notice::LOG if self.level.is_none() => {}
             notice::ELICITED => {}
             notice::CANCELLED => {
-                let id = cancelled::named(&incoming.message);
-                if !id.is_some_and(|id| self.calls.server_withdraws(&id)) {
-                    out.tell_client(incoming);
+                let id = cancellation::cancelled_request(&incoming.message);
+                if !id.is_some_and(|id| self.calls.remove_question(&id)) {
+                    out.send_to_client(incoming);
                 }
             }
             _ => {
-                let about = self.calls.holder(incoming.about.as_ref());
-                out.tell_client(Incoming { about, ..incoming });
+                let about = self.calls.client_request(incoming.about.as_ref());
+                out.send_to_client(Incoming { about, ..incoming });
             }
         }
     }
@@ -152,56 +167,57 @@ impl ModernClient {
     }
 
     /// Sends `initialize` with the client's own description.
-    fn open(&mut self, message: Message, now: Instant, out: &mut Outbox) {
+    fn send_initialize(&mut self, message: Message, now: Instant, out: &mut Outbox) {
         let Shape::Request { .. } = message.shape() else {
             // A notification before the first request has no session that it could belong to.
             return;
         };
         let member = |name| splice::at(message.text(), &["params", "_meta", name]);
         let capabilities = member(meta::CAPABILITIES).unwrap_or("{}");
-        let ours = json!({"name": "answerback", "version": env!("CARGO_PKG_VERSION")}).to_string();
-        let client = member(meta::CLIENT).unwrap_or(&ours);
+        let own_info =
+            json!({"name": "answerback", "version": env!("CARGO_PKG_VERSION")}).to_string();
+        let client = member(meta::CLIENT).unwrap_or(&own_info);
         let initialize = self.ids.next();
         let id = initialize.as_json();
         let text = format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{{"protocolVersion":"{NEWEST_LEGACY}","capabilities":{capabilities},"clientInfo":{client}}}}}"#
         );
         if let Ok(request) = Message::read(text) {
-            out.tell_server(request);
+            out.send_to_server(request);
         }
-        let until = now + INITIALIZING;
+        let until = now + INITIALIZE_TIMEOUT;
         self.session = BridgeSession::Opening { initialize, until, held: vec![message] };
     }
 
     /// Handles the response to `initialize`.
-    fn opened(&mut self, answer: &Message, now: Instant, out: &mut Outbox) {
+    fn handle_initialize_response(&mut self, answer: &Message, now: Instant, out: &mut Outbox) {
         let Some(result) = splice::at(answer.text(), &["result"]) else {
             let reason = splice::string_at(answer.text(), &["error", "message"]);
             self.fail(reason.as_deref().unwrap_or("it does not say why"), out);
             return;
         };
         let capabilities = splice::at(result, &["capabilities"]).unwrap_or("{}");
-        let serves = serde_json::from_str(capabilities).unwrap_or_default();
-        let mut discovered = format!(
+        let server_capabilities = serde_json::from_str(capabilities).unwrap_or_default();
+        let mut discover_result = format!(
             r#"{{"resultType":"complete","supportedVersions":["{MODERN}"],"capabilities":{capabilities},"#
         );
         if let Some(instructions) = splice::at(result, &["instructions"]) {
-            discovered.push_str(r#""instructions":"#);
-            discovered.push_str(instructions);
-            discovered.push(',');
+            discover_result.push_str(r#""instructions":"#);
+            discover_result.push_str(instructions);
+            discover_result.push(',');
         }
-        discovered.push_str(r#""ttlMs":0,"cacheScope":"private""#);
+        discover_result.push_str(r#""ttlMs":0,"cacheScope":"private""#);
         if let Some(server) = splice::at(result, &["serverInfo"]) {
             for piece in [r#","_meta":{""#, meta::SERVER, r#"":"#, server, "}"] {
-                discovered.push_str(piece);
+                discover_result.push_str(piece);
             }
         }
-        discovered.push('}');
-        out.tell_server(Message::notification(notice::INITIALIZED, &json!({})));
-        let opened = BridgeSession::Open { serves, discovered };
-        if let BridgeSession::Opening { held, .. } = std::mem::replace(&mut self.session, opened) {
+        discover_result.push('}');
+        out.send_to_server(Message::notification(notice::INITIALIZED, &json!({})));
+        let session = BridgeSession::Open { server_capabilities, discover_result };
+        if let BridgeSession::Opening { held, .. } = std::mem::replace(&mut self.session, session) {
             for message in held {
-                self.pass(message, now, out);
+                self.forward(message, now, out);
             }
         }
     }
@@ -212,36 +228,43 @@ impl ModernClient {
         let text = format!("the server speaks neither era of the protocol: {reason}");
         for message in held {
             if let Shape::Request { id, .. } = message.shape() {
-                out.tell_client(Message::error(Some(id), wire_code::INTERNAL_ERROR, &text, None));
+                out.send_to_client(Message::error(
+                    Some(id),
+                    wire_code::INTERNAL_ERROR,
+                    &text,
+                    None,
+                ));
             }
         }
     }
 
     /// Translates a message of the client for an initialized server.
-    fn pass(&mut self, message: Message, now: Instant, out: &mut Outbox) {
-        let BridgeSession::Open { serves, discovered } = &self.session else { return };
+    fn forward(&mut self, message: Message, now: Instant, out: &mut Outbox) {
+        let BridgeSession::Open { server_capabilities, discover_result } = &self.session else {
+            return;
+        };
         match message.shape() {
             Shape::Request { id, method } => match method.as_str() {
-                method::DISCOVER => out.tell_client(Message::result(id, discovered)),
+                method::DISCOVER => out.send_to_client(Message::result(id, discover_result)),
                 method::LISTEN => {
-                    self.listeners.listen(id, &message, serves, &self.ids, out);
+                    self.listens.listen(id, &message, server_capabilities, &self.ids, out);
                 }
                 _ => {
                     let level = splice::at(message.text(), &["params", "_meta", meta::LEVEL]);
                     if let Some(level) = level.filter(|level| self.level.as_deref() != Some(level))
                     {
                         self.level = Some(level.to_owned());
-                        if serves.get("logging").is_some() {
+                        if server_capabilities.get("logging").is_some() {
                             let level: Value = serde_json::from_str(level).unwrap_or_default();
                             let params = json!({"level": level});
                             let id = self.ids.next();
-                            out.tell_server(Message::request(&id, method::SET_LEVEL, &params));
+                            out.send_to_server(Message::request(&id, method::SET_LEVEL, &params));
                         }
                     }
                     let (id, method) = (id.clone(), method.clone());
-                    let is_back = method::may_need_input(&method)
+                    let is_resumed = method::may_need_input(&method)
                         && splice::at(message.text(), &["params", "requestState"]).is_some();
-                    if is_back {
+                    if is_resumed {
                         self.calls.resume(&id, &method, &message, now, out);
                     } else {
                         self.calls.begin(id, &method, message, &self.ids, out);
@@ -249,36 +272,36 @@ impl ModernClient {
                 }
             },
             Shape::Notification { method } if method == notice::CANCELLED => {
-                let id = cancelled::named(&message);
-                let is_known = id.is_some_and(|id| {
-                    self.listeners.cancel(&id, &self.ids, out)
+                let id = cancellation::cancelled_request(&message);
+                let is_cancelled = id.is_some_and(|id| {
+                    self.listens.cancel(&id, &self.ids, out)
                         || self.calls.cancel(&id, &message, out)
                 });
-                if !is_known {
-                    out.tell_server(message);
+                if !is_cancelled {
+                    out.send_to_server(message);
                 }
             }
-            Shape::Notification { .. } => out.tell_server(message),
+            Shape::Notification { .. } => out.send_to_server(message),
             // A modern client receives no requests, so it has none to answer.
             Shape::Response { .. } => {}
             Shape::Batch => {
                 let text = "batches are not taken: send each message on its own";
-                out.tell_client(Message::error(None, wire_code::INVALID_REQUEST, text, None));
+                out.send_to_client(Message::error(None, wire_code::INVALID_REQUEST, text, None));
             }
         }
     }
 }
 
 /// Stores a client's message until it can be forwarded. A cancelled request is removed.
-pub(super) fn hold(held: &mut Vec<Message>, message: Message, out: &mut Outbox) {
+pub(super) fn hold_message(held: &mut Vec<Message>, message: Message, out: &mut Outbox) {
     match message.shape() {
         Shape::Notification { method } if method == notice::CANCELLED => {
-            let id = cancelled::named(&message);
+            let id = cancellation::cancelled_request(&message);
             held.retain(|one| !matches!(one.shape(), Shape::Request { id: own, .. } if Some(own) == id.as_ref()));
         }
         Shape::Request { id, .. } if held.len() >= WAITING => {
             let text = "the server is not ready and too much waits for it";
-            out.tell_client(Message::error(Some(id), wire_code::INTERNAL_ERROR, text, None));
+            out.send_to_client(Message::error(Some(id), wire_code::INTERNAL_ERROR, text, None));
         }
         _ if held.len() >= WAITING => {}
         _ => held.push(message),
@@ -327,13 +350,13 @@ mod tests {
 
     #[test]
     fn a_client_that_does_not_describe_itself_is_us() {
-        let heard = Script::new(&EraCache::default()).play(&[
+        let output = Script::new(&EraCache::default()).play(&[
             r#"C {"id":0,"method":"server/discover"}"#,
             r#"S {"id":0,"error":{"code":-32601,"message":"what"}}"#,
         ]);
         assert!(
-            heard.contains(r#""capabilities":{},"clientInfo":{"name":"answerback","#),
-            "{heard}"
+            output.contains(r#""capabilities":{},"clientInfo":{"name":"answerback","#),
+            "{output}"
         );
     }
 

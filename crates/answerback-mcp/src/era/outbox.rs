@@ -12,12 +12,12 @@ pub(super) struct Outbox {
 
 impl Outbox {
     /// Adds a message for the client.
-    pub(super) fn tell_client(&mut self, said: impl Into<Incoming>) {
-        self.to_client.push_back(said.into());
+    pub(super) fn send_to_client(&mut self, message: impl Into<Incoming>) {
+        self.to_client.push_back(message.into());
     }
 
     /// Adds a message for the server.
-    pub(super) fn tell_server(&mut self, said: Message) {
-        self.to_server.push_back(said);
+    pub(super) fn send_to_server(&mut self, message: Message) {
+        self.to_server.push_back(message);
     }
 }

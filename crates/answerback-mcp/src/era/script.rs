@@ -35,36 +35,40 @@ impl Script {
     /// Plays lines: `C message` from the client, `S message` or `S@id message` from the server, and `T seconds`
     /// of waiting. Returns the messages that each side receives, in the same format.
     pub(super) fn play(&mut self, lines: &[&str]) -> String {
-        let mut heard = String::new();
+        let mut output = String::new();
         for line in lines {
-            let (who, said) = line.split_once(' ').unwrap();
-            let said = said.replace(STATE, &self.state);
-            let message = || Message::read(said.clone()).unwrap();
+            let (sender, content) = line.split_once(' ').unwrap();
+            let content = content.replace(STATE, &self.state);
+            let message = || Message::read(content.clone()).unwrap();
             let mut out = Outbox::default();
-            match who.split_once('@') {
-                None if who == "C" => self.bridge.hear_client(message(), self.now, &mut out),
-                None if who == "S" => self.bridge.hear_server(message().into(), self.now, &mut out),
+            match sender.split_once('@') {
+                None if sender == "C" => {
+                    self.bridge.handle_client_message(message(), self.now, &mut out);
+                }
+                None if sender == "S" => {
+                    self.bridge.handle_server_message(message().into(), self.now, &mut out);
+                }
                 Some((_, id)) => {
                     let id = Id::read(id).unwrap();
                     let incoming = Incoming::about(message(), id);
-                    self.bridge.hear_server(incoming, self.now, &mut out);
+                    self.bridge.handle_server_message(incoming, self.now, &mut out);
                 }
                 None => {
-                    self.now += Duration::from_secs_f64(said.parse().unwrap());
+                    self.now += Duration::from_secs_f64(content.parse().unwrap());
                     if self.bridge.deadline().is_some_and(|deadline| deadline <= self.now) {
                         self.bridge.wake(self.now, &mut out);
                     }
                 }
             }
             for message in out.to_server {
-                writeln!(heard, "S {}", message.text()).unwrap();
+                writeln!(output, "S {}", message.text()).unwrap();
             }
             for Incoming { message, about, .. } in out.to_client {
                 let about = about.map(|id| format!("@{}", id.as_json())).unwrap_or_default();
-                writeln!(heard, "C{about} {}", self.without_state(message.text())).unwrap();
+                writeln!(output, "C{about} {}", self.without_state(message.text())).unwrap();
             }
         }
-        heard
+        output
     }
 
     /// Replaces a random `requestState` in a text with the placeholder, and stores the state.

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::cancelled::cancelled;
+use super::cancellation::cancel;
 use super::outbox::Outbox;
 use super::terms::{meta, notice};
 use crate::wire::{Id, Message, code, splice};
 
 /// The largest number of subscribed resources.
-pub(super) const MOST: usize = 256;
+pub(super) const MAX: usize = 256;
 
 /// Holds the open listening requests.
 #[derive(Debug, Default)]
@@ -54,12 +54,12 @@ impl Subscriptions {
         out: &mut Outbox,
     ) -> Option<Value> {
         if self.resources.contains_key(&uri) {
-            out.tell_client(Message::result(request, "{}"));
+            out.send_to_client(Message::result(request, "{}"));
             return None;
         }
-        if self.resources.len() >= MOST {
-            let text = format!("{MOST} resources are subscribed to already");
-            out.tell_client(Message::error(Some(request), code::INTERNAL_ERROR, &text, None));
+        if self.resources.len() >= MAX {
+            let text = format!("{MAX} resources are subscribed to already");
+            out.send_to_client(Message::error(Some(request), code::INTERNAL_ERROR, &text, None));
             return None;
         }
         let params = json!({"notifications": {"resourceSubscriptions": [uri]}});
@@ -71,9 +71,9 @@ impl Subscriptions {
     pub(super) fn unsubscribe(&mut self, uri: &str, out: &mut Outbox) {
         if let Some(listening) = self.resources.remove(uri) {
             if let Some(request) = listening.waiting {
-                out.tell_client(Message::result(&request, "{}"));
+                out.send_to_client(Message::result(&request, "{}"));
             }
-            out.tell_server(cancelled(&listening.id));
+            out.send_to_server(cancel(&listening.id));
         }
     }
 
@@ -82,7 +82,7 @@ impl Subscriptions {
         let uri = self.resources.iter().find(|(_, one)| one.waiting.as_ref() == Some(request));
         let Some(uri) = uri.map(|(uri, _)| uri.clone()) else { return false };
         if let Some(listening) = self.resources.remove(&uri) {
-            out.tell_server(cancelled(&listening.id));
+            out.send_to_server(cancel(&listening.id));
         }
         true
     }
@@ -101,11 +101,11 @@ impl Subscriptions {
         let accepted: Vec<String> =
             accepted.and_then(|uris| serde_json::from_str(uris).ok()).unwrap_or_default();
         if accepted.contains(uri) {
-            out.tell_client(Message::result(&request, "{}"));
+            out.send_to_client(Message::result(&request, "{}"));
         } else {
             let text = "the server takes no subscription of this resource";
-            out.tell_client(Message::error(Some(&request), code::INVALID_PARAMS, text, None));
-            out.tell_server(cancelled(&id));
+            out.send_to_client(Message::error(Some(&request), code::INVALID_PARAMS, text, None));
+            out.send_to_server(cancel(&id));
             let uri = uri.clone();
             self.resources.remove(&uri);
         }
@@ -125,7 +125,7 @@ impl Subscriptions {
             let reason =
                 answer.and_then(|answer| splice::string_at(answer.text(), &["error", "message"]));
             let text = reason.unwrap_or_else(|| "the server ended the subscription".to_owned());
-            out.tell_client(Message::error(Some(&request), code::INTERNAL_ERROR, &text, None));
+            out.send_to_client(Message::error(Some(&request), code::INTERNAL_ERROR, &text, None));
         }
         true
     }

@@ -9,14 +9,15 @@ use std::time::Duration;
 use tokio::process::Command;
 
 use super::executable_lookup;
-use super::group::{EndSignal, ProcessGroup};
-use super::reaper::{GRACE, LAST_GRACE, Ward, Warden};
-use super::{Link, over};
+use super::process_group::{EndSignal, ProcessGroup};
+use super::reaper::{GRACE, LAST_GRACE, Reaper, ReaperRegistration};
+use super::{Link, connect_streams};
 
 /// The prefix of our own environment variables, which may hold secrets.
-const OURS: &str = "ANSWERBACK_";
+const OWN_PREFIX: &str = "ANSWERBACK_";
 /// Standard variables that hold our credentials for a trace collector.
-const COLLECTORS: [&str; 2] = ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
+const COLLECTOR_VARIABLES: [&str; 2] =
+    ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
 
 /// The time that a server has to end after its input closed, if our own process is about to end.
 const SHORT_GRACE: Duration = Duration::from_millis(50);
@@ -29,9 +30,9 @@ pub struct Program {
     arguments: Vec<OsString>,
     variables: Vec<(OsString, OsString)>,
     /// Our own environment variables that the program does not inherit.
-    kept_back: Vec<OsString>,
+    removed_variables: Vec<OsString>,
     folder: Option<PathBuf>,
-    warden: Option<Warden>,
+    reaper: Option<Reaper>,
 }
 
 impl fmt::Debug for Program {
@@ -52,14 +53,14 @@ impl Program {
     /// Creates a program with its arguments.
     pub fn new(path: impl Into<OsString>, arguments: impl IntoIterator<Item = OsString>) -> Self {
         let (path, arguments) = (path.into(), arguments.into_iter().collect());
-        let (variables, kept_back) = (Vec::new(), Vec::new());
-        Self { path, arguments, variables, kept_back, folder: None, warden: None }
+        let (variables, removed_variables) = (Vec::new(), Vec::new());
+        Self { path, arguments, variables, removed_variables, folder: None, reaper: None }
     }
 
     /// Removes these variables from the inherited environment. A variable that
     /// [`with_variables`](Self::with_variables) sets is passed on anyway.
     pub fn without_variables(mut self, names: impl IntoIterator<Item = OsString>) -> Self {
-        self.kept_back = names.into_iter().collect();
+        self.removed_variables = names.into_iter().collect();
         self
     }
 
@@ -79,14 +80,14 @@ impl Program {
     }
 
     /// Sets the reaper that ends the program if our process is killed.
-    pub fn with_warden(mut self, warden: impl Into<Option<Warden>>) -> Self {
-        self.warden = warden.into();
+    pub fn with_reaper(mut self, reaper: impl Into<Option<Reaper>>) -> Self {
+        self.reaper = reaper.into();
         self
     }
 
     /// Returns true if another process ends the server when our process ends first.
     pub fn is_supervised(&self) -> bool {
-        cfg!(unix) && self.warden.is_some()
+        cfg!(unix) && self.reaper.is_some()
     }
 
     /// Returns the program's name or path.
@@ -95,30 +96,32 @@ impl Program {
     }
 
     /// Returns true if the program exists, found as the operating system finds it at start.
-    pub fn is_there(&self) -> bool {
-        let given = self.variables.iter().rev().find(|(name, _)| name == "PATH");
-        let places = given.map(|(_, places)| places.clone()).or_else(|| std::env::var_os("PATH"));
+    pub fn exists(&self) -> bool {
+        let path = self.variables.iter().rev().find(|(name, _)| name == "PATH");
+        let directories = path.map(|(_, path)| path.clone()).or_else(|| std::env::var_os("PATH"));
         let folder = self.folder.clone().unwrap_or_default();
-        executable_lookup::is_there(&self.path, &places.unwrap_or_default(), &folder)
+        executable_lookup::can_find(&self.path, &directories.unwrap_or_default(), &folder)
     }
 
     /// Starts the program. It does not inherit our own environment variables, which may hold secrets. Lines that
-    /// are not a message, or are longer than `most` bytes, are skipped and logged.
+    /// are not a message, or are longer than `max_bytes` bytes, are skipped and logged.
     ///
     /// # Errors
     ///
     /// Returns an error if the program cannot be started.
-    pub fn start(&self, name: &str, most: usize) -> std::io::Result<(Child, Link)> {
+    pub fn start(&self, name: &str, max_bytes: usize) -> std::io::Result<(Child, Link)> {
         let mut command = Command::new(&self.path);
         command.args(&self.arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
         command.kill_on_drop(true);
         for (variable, _) in std::env::vars_os() {
-            if variable.to_string_lossy().starts_with(OURS) {
+            if variable.to_string_lossy().starts_with(OWN_PREFIX) {
                 command.env_remove(variable);
             }
         }
-        for variable in
-            COLLECTORS.iter().map(OsStr::new).chain(self.kept_back.iter().map(|it| &**it))
+        for variable in COLLECTOR_VARIABLES
+            .iter()
+            .map(OsStr::new)
+            .chain(self.removed_variables.iter().map(|it| &**it))
         {
             command.env_remove(variable);
         }
@@ -128,17 +131,18 @@ impl Program {
         }
         #[cfg(unix)]
         command.process_group(0);
-        if let Some(warden) = &self.warden {
-            warden.stand_by();
+        if let Some(reaper) = &self.reaper {
+            reaper.ensure_running();
         }
         let mut process = command.spawn()?;
         let group = process.id().and_then(ProcessGroup::led_by);
-        let ward = self.warden.as_ref().zip(group).map(|(warden, group)| warden.take_on(group));
+        let registration =
+            self.reaper.as_ref().zip(group).map(|(reaper, group)| reaper.register(group));
         let missing = || std::io::Error::other("the server has no pipe");
         let input = process.stdin.take().ok_or_else(missing)?;
         let output = process.stdout.take().ok_or_else(missing)?;
-        let link = over(name, most, output, input);
-        Ok((Child { process, group, ward }, link))
+        let link = connect_streams(name, max_bytes, output, input);
+        Ok((Child { process, group, registration }, link))
     }
 }
 
@@ -150,7 +154,7 @@ pub struct Child {
     /// The process group, or `None` once every process in it was ended.
     group: Option<ProcessGroup>,
     /// The entry with the reaper. It is dropped only after the group was ended.
-    ward: Option<Ward>,
+    registration: Option<ReaperRegistration>,
 }
 
 impl Child {
@@ -164,37 +168,37 @@ impl Child {
     }
 
     /// Ends the server and the processes that it started, after its link was closed. The server first has time to
-    /// exit by itself. Then it is sent SIGTERM, and finally SIGKILL. Once `hurried` is ready, the first period is
+    /// exit by itself. Then it is sent SIGTERM, and finally SIGKILL. Once `quickly` completes, the first period is
     /// very short.
     ///
     /// # Errors
     ///
     /// Returns an error if the process cannot be waited for.
-    pub async fn end(&mut self, hurried: impl Future<Output = ()>) -> std::io::Result<ExitStatus> {
-        let by_itself = tokio::select! {
+    pub async fn end(&mut self, quickly: impl Future<Output = ()>) -> std::io::Result<ExitStatus> {
+        let own_exit = tokio::select! {
             status = self.process.wait() => Some(status),
             () = tokio::time::sleep(GRACE) => None,
             () = async {
-                hurried.await;
+                quickly.await;
                 tokio::time::sleep(SHORT_GRACE).await;
             } => None,
         };
-        let status = match by_itself {
+        let status = match own_exit {
             Some(status) => status,
             None => {
-                self.signal(EndSignal::Ask);
+                self.signal(EndSignal::Terminate);
                 match tokio::time::timeout(LAST_GRACE, self.process.wait()).await {
                     Ok(status) => status,
                     Err(_) => {
-                        self.signal(EndSignal::Force);
+                        self.signal(EndSignal::Kill);
                         self.process.kill().await?;
                         self.process.wait().await
                     }
                 }
             }
         };
-        self.signal(EndSignal::Force);
-        (self.group, self.ward) = (None, None);
+        self.signal(EndSignal::Kill);
+        (self.group, self.registration) = (None, None);
         status
     }
 
@@ -208,6 +212,6 @@ impl Child {
 impl Drop for Child {
     /// Kills the server and the processes that it started, if the owner did not wait for its end.
     fn drop(&mut self) {
-        self.signal(EndSignal::Force);
+        self.signal(EndSignal::Kill);
     }
 }

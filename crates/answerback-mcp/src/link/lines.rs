@@ -7,7 +7,7 @@ use super::UnreadableLine;
 use crate::wire::{LineReader, Message, WireLine};
 
 /// The size of the read buffer, and of the largest batch of queued messages that is written at once.
-const READING: usize = 1 << 16;
+const BUFFER_SIZE: usize = 1 << 16;
 
 /// Writes one message per line until all senders are dropped or the stream closes.
 pub async fn write_lines(
@@ -18,7 +18,7 @@ pub async fn write_lines(
         let mut line = on_one_line(message.into());
         line.push('\n');
         // Messages that are already queued are written together.
-        while line.len() < READING
+        while line.len() < BUFFER_SIZE
             && let Ok(next) = queue.try_recv()
         {
             line.push_str(&on_one_line(next.into()));
@@ -41,23 +41,23 @@ fn on_one_line(message: Message) -> String {
     text.replace(['\n', '\r'], " ")
 }
 
-/// Reads messages of at most `most` bytes until the stream ends or `take` returns false. A line that is not a
+/// Reads messages of at most `max_bytes` bytes until the stream ends or `take` returns false. A line that is not a
 /// message is passed to `take` as an [`UnreadableLine`], because a caller may be waiting for it.
 pub async fn read_lines<F>(
     from: impl AsyncRead + Unpin,
-    most: usize,
+    max_bytes: usize,
     mut take: impl FnMut(Result<Message, UnreadableLine>) -> F,
 ) where
     F: Future<Output = bool>,
 {
-    let mut lines = LineReader::new(BufReader::with_capacity(READING, from), most);
+    let mut lines = LineReader::new(BufReader::with_capacity(BUFFER_SIZE, from), max_bytes);
     loop {
         let read = match lines.next().await {
             Ok(Some(WireLine::Text(text))) => Message::read_or_return(text)
-                .map_err(|(text, error)| UnreadableLine::no_message(&text, &error)),
+                .map_err(|(text, error)| UnreadableLine::not_message(&text, &error)),
             Ok(Some(WireLine::NotText(text))) => Err(UnreadableLine::not_text(text)),
             Ok(Some(WireLine::TooLong { head, tail })) => {
-                Err(UnreadableLine::too_long(&head, &tail, most))
+                Err(UnreadableLine::too_long(&head, &tail, max_bytes))
             }
             Ok(None) | Err(_) => return,
         };

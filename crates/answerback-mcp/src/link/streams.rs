@@ -2,37 +2,39 @@
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::{FarEnd, Incoming, Link, UnreadableLine, broken, read_lines, trusted, write_lines};
+use super::{
+    Incoming, Link, ServerEnd, UnreadableLine, link_error, read_lines, trusted, write_lines,
+};
 use crate::wire::Messages;
 
 /// Creates a link over a pair of streams, one message per line. The messages of a batch arrive one by one. Lines
-/// that are not a message, or are longer than `most` bytes, are skipped and logged. If such a line looks like the
-/// response to a request, that request is answered with [`broken`].
-pub fn over(
+/// that are not a message, or are longer than `max_bytes` bytes, are skipped and logged. If such a line looks like the
+/// response to a request, that request is answered with [`link_error()`].
+pub fn connect_streams(
     name: &str,
-    most: usize,
+    max_bytes: usize,
     from: impl AsyncRead + Unpin + Send + 'static,
     to: impl AsyncWrite + Unpin + Send + 'static,
 ) -> Link {
-    let (link, FarEnd { told, say }) = Link::pair();
-    tokio::spawn(write_lines(told, to));
+    let (link, ServerEnd { from_client, to_client }) = Link::pair();
+    tokio::spawn(write_lines(from_client, to));
     let name = name.to_owned();
     tokio::spawn(async move {
         let take = |read| async {
             match read {
                 Ok(message) => {
                     for read in Messages::from(message) {
-                        let is_heard = match read {
+                        let is_open = match read {
                             Ok(message) => {
                                 let message = trusted(&name, message);
-                                say.send(Incoming::from(message)).await.is_ok()
+                                to_client.send(Incoming::from(message)).await.is_ok()
                             }
                             Err(error) => {
                                 tracing::warn!(upstream = %name, %error, "the server wrote a batch with something that is no message");
                                 true
                             }
                         };
-                        if !is_heard {
+                        if !is_open {
                             return false;
                         }
                     }
@@ -46,14 +48,14 @@ pub fn over(
                         // The client waits for this response, and the server sends no other.
                         Some(id) if unreadable.is_answer => {
                             let reason = format!("its answer {}", unreadable.reason);
-                            say.send(broken(id, &reason, None).into()).await.is_ok()
+                            to_client.send(link_error(id, &reason, None).into()).await.is_ok()
                         }
                         _ => true,
                     }
                 }
             }
         };
-        read_lines(from, most, take).await;
+        read_lines(from, max_bytes, take).await;
     });
     link
 }
@@ -62,7 +64,7 @@ pub fn over(
 mod tests {
     use tokio::io::AsyncWriteExt as _;
 
-    use super::super::{Link, broken_because};
+    use super::super::{Link, link_error_reason};
     use super::*;
 
     /// Without this answer the client would wait until the call times out.
@@ -78,11 +80,11 @@ mod tests {
         for (line, expected) in cases {
             let (mut server, ours) = tokio::io::duplex(1 << 10);
             let (from, to) = tokio::io::split(ours);
-            let Link { mut from, to: _to, .. } = over("s", 70, from, to);
+            let Link { mut from, to: _to, .. } = connect_streams("s", 70, from, to);
             server.write_all(line).await.unwrap();
             server.write_all(b"\n").await.unwrap();
             let answer = from.recv().await.unwrap().message;
-            let reason = broken_because(&answer).unwrap();
+            let reason = link_error_reason(&answer).unwrap();
             assert!(reason.starts_with(expected), "{reason}");
             assert!(answer.text().contains("\"id\":1"), "{}", answer.text());
         }
@@ -93,7 +95,7 @@ mod tests {
     async fn a_request_that_cannot_be_read_answers_nothing() {
         let (mut server, ours) = tokio::io::duplex(1 << 10);
         let (from, to) = tokio::io::split(ours);
-        let Link { mut from, to: _to, .. } = over("s", 90, from, to);
+        let Link { mut from, to: _to, .. } = connect_streams("s", 90, from, to);
         let long = "x".repeat(90);
         server
             .write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":\"\xff\"}\n")

@@ -1,38 +1,37 @@
 //! Keeps a link open when its server ends, and restarts the server.
 
-use std::collections::HashMap;
 use std::pin::pin;
-use std::process::ExitStatus;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::direct::{Answering, Ask, Changing, Watch};
-use super::{Child, Direct, FarEnd, Incoming, Link, broken, broken_because, unsent, wants_again};
-use crate::wire::{Id, Message, Shape, splice};
+use super::direct_path::{DirectResponse, DirectSender, ReplaceablePath, StreamWatcher};
+use super::server_requests::ServerRequests;
+use super::upstream_health::{OutageGuard, UpstreamHealth};
+use super::{Child, DirectPath, Incoming, Link, ServerEnd, link_error, unsent_error};
+use crate::wire::{Message, Shape, splice};
 
 /// The delay before the first restart. It doubles with each further restart.
-const FIRST_WAIT: Duration = Duration::from_millis(250);
+const FIRST_DELAY: Duration = Duration::from_millis(250);
 /// The longest delay before a restart.
-const LAST_WAIT: Duration = Duration::from_secs(30);
+const LONGEST_DELAY: Duration = Duration::from_secs(30);
 /// A server that ran this long resets the restart delay.
-const PROVEN: Duration = Duration::from_mins(1);
+const STABLE_RUN: Duration = Duration::from_mins(1);
 /// The time that a restarted server has to answer the repeated `initialize`.
-const GREETING: Duration = Duration::from_secs(30);
+const INITIALIZE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The interval at which a blocked send to a server checks if the client has left.
-const READING: Duration = Duration::from_secs(2);
+const CLIENT_CHECK_INTERVAL: Duration = Duration::from_secs(2);
 /// The time to read the remaining output of a server that ended. Processes that it started may hold the output
 /// open for much longer.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const REMAINING_OUTPUT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Holds a server that was started or reached.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_structs, reason = "callers create it with all fields")]
-pub struct Opened {
+pub struct StartedServer {
     /// The connection to the server.
     pub link: Link,
     /// The child process, if we started one.
@@ -47,118 +46,62 @@ pub enum Restart {
     Always,
     /// Restarts the server only after it has answered a request. A server that ends before that also ends the
     /// link.
-    OnceItAnswered,
-}
-
-/// Reports the health of a server over all links to it, for operators.
-#[derive(Debug, Default)]
-pub struct Health {
-    /// Counts the links that wait for the server to come back.
-    waiting: AtomicU32,
-    /// True if the last response was an error of the link instead of a response of the server.
-    is_unreachable: AtomicBool,
-    has_answered: AtomicBool,
-    starts: AtomicU32,
-    restarts: AtomicU32,
-    ended: Mutex<Option<ExitStatus>>,
-    hurry: watch::Sender<bool>,
-}
-
-impl Health {
-    /// Makes the server end at once, because our own process is about to end. The server has very little time to
-    /// exit by itself.
-    pub fn hurry(&self) {
-        self.hurry.send_replace(true);
-    }
-
-    /// Waits until [`hurry`](Self::hurry) was called.
-    async fn hurried(&self) {
-        // `self` owns the sender, so it cannot be dropped while we wait.
-        let _ = self.hurry.subscribe().wait_for(|is_hurried| *is_hurried).await;
-    }
-
-    /// Returns true unless a link waits for the server or the last response was an error of the link. A server
-    /// that was never used counts as up.
-    pub fn is_up(&self) -> bool {
-        self.waiting.load(Ordering::Acquire) == 0 && !self.is_unreachable.load(Ordering::Acquire)
-    }
-
-    /// Updates the health from a response.
-    fn heard(&self, answer: &Message) {
-        let is_broken = broken_because(answer).is_some();
-        self.is_unreachable.store(is_broken, Ordering::Release);
-        self.has_answered.fetch_or(!is_broken, Ordering::AcqRel);
-    }
-
-    /// Returns true if the server has ever answered a request.
-    pub fn has_answered(&self) -> bool {
-        self.has_answered.load(Ordering::Acquire)
-    }
-
-    /// Counts how often the server was started or reached.
-    pub fn starts(&self) -> u32 {
-        self.starts.load(Ordering::Acquire)
-    }
-
-    /// Counts the starts that were not the first of their link.
-    pub fn restarts(&self) -> u32 {
-        self.restarts.load(Ordering::Acquire)
-    }
-
-    /// Returns the last exit status, if the server is a child process that ended.
-    pub fn ended(&self) -> Option<ExitStatus> {
-        *self.ended.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    AfterFirstResponse,
 }
 
 /// Opens a link to a server that is restarted when it ends: at once at first, then after increasing delays.
 ///
-/// Requests that are pending when the server ends, or arrive while it is down, are answered as [`broken`]. There
-/// is one exception: a server may end on a request of the wrong protocol era. That request is sent to the
+/// Requests that are pending when the server ends, or arrive while it is down, are answered with [`link_error()`].
+/// There is one exception: a server may end on a request of the wrong protocol era. That request is sent to the
 /// restarted server in the other era. A restarted server receives the same `initialize` again, and the client is
 /// notified that the tools may have changed.
-pub fn steady(
+pub fn supervise(
     name: &str,
-    open: impl FnMut() -> std::io::Result<Opened> + Send + 'static,
-    health: Arc<Health>,
+    open: impl FnMut() -> std::io::Result<StartedServer> + Send + 'static,
+    health: Arc<UpstreamHealth>,
     restart: Restart,
 ) -> Link {
-    let (mut link, far) = Link::pair();
+    let (mut link, server_end) = Link::pair();
     let name = name.to_owned();
-    let direct = Arc::new(Changing::default());
-    link.direct = Direct::through(DirectWay { server: direct.clone(), health: health.clone() });
+    let direct = Arc::new(ReplaceablePath::default());
+    link.direct =
+        DirectPath::new(SupervisedPath { server: direct.clone(), health: health.clone() });
     tokio::spawn(async move {
-        let FarEnd { told, say } = far;
-        let keeper = Keeper {
+        let ServerEnd { from_client, to_client } = server_end;
+        let supervisor = Supervisor {
             name,
-            say,
+            to_client,
             health,
             direct,
             restart,
-            under_way: Mutex::default(),
-            greeting: Mutex::default(),
+            requests: Mutex::default(),
+            initial_messages: Mutex::default(),
         };
-        keeper.keep(open, told).await;
+        supervisor.run(open, from_client).await;
     });
     link
 }
 
 /// Forwards direct requests to the current server.
-struct DirectWay {
-    server: Arc<Changing>,
-    health: Arc<Health>,
+struct SupervisedPath {
+    server: Arc<ReplaceablePath>,
+    health: Arc<UpstreamHealth>,
 }
 
-impl Ask for DirectWay {
-    fn ask(&self, request: Message, watch: Option<Watch>) -> Result<Answering, Message> {
-        let answering = self.server.now().ask(request, watch)?;
+impl DirectSender for SupervisedPath {
+    fn send(
+        &self,
+        request: Message,
+        watch: Option<StreamWatcher>,
+    ) -> Result<DirectResponse, Message> {
+        let response = self.server.current().send(request, watch)?;
         let health = self.health.clone();
         Ok(Box::pin(async move {
-            let answer = answering.await;
-            if let Some(answer) = &answer {
-                health.heard(answer);
+            let response = response.await;
+            if let Some(response) = &response {
+                health.record_response(response);
             }
-            answer
+            response
         }))
     }
 }
@@ -170,247 +113,176 @@ struct InitialMessages {
     initialized: Option<Message>,
 }
 
-struct Keeper {
+/// Holds a link whose server is restarted.
+struct Supervisor {
     name: String,
-    say: mpsc::Sender<Incoming>,
-    health: Arc<Health>,
+    to_client: mpsc::Sender<Incoming>,
+    health: Arc<UpstreamHealth>,
     /// The direct path to the current server.
-    direct: Arc<Changing>,
+    direct: Arc<ReplaceablePath>,
     restart: Restart,
-    under_way: Mutex<ServerRequests>,
-    greeting: Mutex<InitialMessages>,
-}
-
-/// Tracks the requests that the server has received.
-#[derive(Debug, Default)]
-struct ServerRequests {
-    /// The pending requests. A copy is stored until the server answers for the first time, because the server may
-    /// end on any of them.
-    requests: HashMap<Id, Option<Message>>,
-    /// The requests to send to the restarted server.
-    again: Vec<Message>,
-    /// True if the server has answered a request since its start.
-    has_answered: bool,
-    /// True if the server has answered a request since any start.
-    is_proven: bool,
-}
-
-impl ServerRequests {
-    fn add(&mut self, id: &Id, request: &Message) {
-        let kept = (!self.has_answered).then(|| request.clone());
-        self.requests.insert(id.clone(), kept);
-    }
-
-    /// Records a response. Returns false if the client must not receive it, because the request is sent again.
-    fn answer(&mut self, id: &Id, answer: &Message) -> bool {
-        let request = self.requests.remove(id);
-        match broken_because(answer) {
-            None if !self.has_answered => {
-                (self.has_answered, self.is_proven) = (true, true);
-                for request in self.requests.values_mut() {
-                    *request = None;
-                }
-            }
-            Some(_) if wants_again(answer) => {
-                if let Some(Some(request)) = request {
-                    self.again.push(request);
-                    return false;
-                }
-            }
-            _ => {}
-        }
-        true
-    }
-
-    /// Removes a cancelled request, which needs no response.
-    fn forget(&mut self, id: &Id) {
-        let is_it = |request: &Message| matches!(request.shape(), Shape::Request { id: own, .. } if own == id);
-        self.requests.remove(id);
-        self.again.retain(|request| !is_it(request));
-    }
-
-    /// Returns the requests to send to the restarted server. They are stored without a copy, so they are not sent
-    /// a third time.
-    fn take_again(&mut self) -> Vec<Message> {
-        self.has_answered = false;
-        let again = std::mem::take(&mut self.again);
-        for request in &again {
-            if let Shape::Request { id, .. } = request.shape() {
-                self.requests.insert(id.clone(), None);
-            }
-        }
-        again
-    }
-}
-
-/// Counts a link as waiting for its server while it exists.
-struct Absence<'a>(&'a Health);
-
-impl<'a> Absence<'a> {
-    fn of(health: &'a Health) -> Self {
-        health.waiting.fetch_add(1, Ordering::AcqRel);
-        Self(health)
-    }
-}
-
-impl Drop for Absence<'_> {
-    fn drop(&mut self) {
-        self.0.waiting.fetch_sub(1, Ordering::AcqRel);
-    }
+    requests: Mutex<ServerRequests>,
+    initial_messages: Mutex<InitialMessages>,
 }
 
 /// Tells which side ended the connection.
-enum ServerExit {
+enum ClosedBy {
     Client,
     Server,
 }
 
-impl Keeper {
-    async fn keep(
+impl Supervisor {
+    /// Starts the server, and restarts it until the client leaves or the policy forbids it.
+    async fn run(
         self,
-        mut open: impl FnMut() -> std::io::Result<Opened>,
-        mut told: mpsc::Receiver<Message>,
+        mut open: impl FnMut() -> std::io::Result<StartedServer>,
+        mut from_client: mpsc::Receiver<Message>,
     ) {
-        let mut wait = FIRST_WAIT;
+        let mut delay = FIRST_DELAY;
         let mut is_first = true;
         // The guard counts this link as waiting until the server is back or the client leaves.
-        let mut absence: Option<Absence<'_>> = None;
+        let mut outage: Option<OutageGuard<'_>> = None;
         loop {
             let reason = match open() {
-                Ok(opened) => {
-                    let started = Instant::now();
-                    self.health.starts.fetch_add(1, Ordering::AcqRel);
-                    self.health.restarts.fetch_add(u32::from(!is_first), Ordering::AcqRel);
-                    let left = self.carry(opened, &mut told, is_first, &mut absence).await;
-                    if matches!(left, ServerExit::Client) {
+                Ok(started) => {
+                    let start = Instant::now();
+                    self.health.record_start(is_first);
+                    let closed_by =
+                        self.forward(started, &mut from_client, is_first, &mut outage).await;
+                    if matches!(closed_by, ClosedBy::Client) {
                         return;
                     }
-                    if started.elapsed() >= PROVEN {
-                        wait = FIRST_WAIT;
+                    if start.elapsed() >= STABLE_RUN {
+                        delay = FIRST_DELAY;
                     }
                     "the server ended".to_owned()
                 }
                 Err(error) => format!("the server cannot be started: {error}"),
             };
             is_first = false;
-            self.break_all(&reason).await;
-            let (is_asked_again, is_proven) = {
-                let under_way = self.under_way();
-                (!under_way.again.is_empty(), under_way.is_proven)
+            self.fail_pending(&reason).await;
+            let (has_requests_to_resend, has_ever_answered) = {
+                let requests = self.requests();
+                (requests.has_requests_to_resend(), requests.has_ever_answered())
             };
-            if is_asked_again {
+            if has_requests_to_resend {
                 tracing::info!(upstream = %self.name, "a server ended over the era of its client, and is started for the other");
                 continue;
             }
-            if self.restart == Restart::OnceItAnswered && !is_proven {
+            if self.restart == Restart::AfterFirstResponse && !has_ever_answered {
                 return;
             }
-            absence.get_or_insert_with(|| Absence::of(&self.health));
-            tracing::warn!(upstream = %self.name, reason, again_in_ms = wait.as_millis(), "a server is gone");
-            if matches!(self.refuse_for(wait, &reason, &mut told).await, ServerExit::Client) {
+            outage.get_or_insert_with(|| OutageGuard::begin(&self.health));
+            tracing::warn!(upstream = %self.name, reason, again_in_ms = delay.as_millis(), "a server is gone");
+            if matches!(self.reject_for(delay, &reason, &mut from_client).await, ClosedBy::Client) {
                 return;
             }
-            wait = (wait * 2).min(LAST_WAIT);
+            delay = (delay * 2).min(LONGEST_DELAY);
         }
     }
 
     /// Forwards messages in both directions until one side leaves.
-    async fn carry<'a>(
+    async fn forward<'a>(
         &'a self,
-        opened: Opened,
-        told: &mut mpsc::Receiver<Message>,
+        started: StartedServer,
+        from_client: &mut mpsc::Receiver<Message>,
         is_first: bool,
-        absence: &mut Option<Absence<'a>>,
-    ) -> ServerExit {
-        let Opened { link: Link { to, mut from, direct }, mut child } = opened;
-        let again = self.under_way().take_again();
-        if !is_first && !self.greet(&to, &mut from).await {
+        outage: &mut Option<OutageGuard<'a>>,
+    ) -> ClosedBy {
+        let StartedServer { link: Link { to, mut from, direct }, mut child } = started;
+        let to_resend = self.requests().take_requests_to_resend();
+        if !is_first && !self.replay_initialize(&to, &mut from).await {
             drop(to);
             self.end(child.as_mut()).await;
-            return ServerExit::Server;
+            return ClosedBy::Server;
         }
-        *absence = None;
+        *outage = None;
         self.direct.set(direct);
         // Each direction has its own loop. A server may stop reading until its output is read, so writing must
         // not block reading.
-        let outward = async {
-            for message in again {
+        let forward_requests = async {
+            for message in to_resend {
                 if to.send(message).await.is_err() {
-                    return ServerExit::Server;
+                    return ClosedBy::Server;
                 }
             }
-            while let Some(message) = told.recv().await {
-                self.remember(&message);
-                let Some(permit) = room(&to, told).await else { return ServerExit::Client };
+            while let Some(message) = from_client.recv().await {
+                self.track(&message);
+                let Some(permit) = reserve_space(&to, from_client).await else {
+                    return ClosedBy::Client;
+                };
                 match permit {
                     Ok(permit) => permit.send(message),
-                    Err(_) => return ServerExit::Server,
+                    Err(_) => return ClosedBy::Server,
                 }
             }
-            ServerExit::Client
+            ClosedBy::Client
         };
-        let left = {
-            let inward = self.inward(&mut from);
-            tokio::pin!(inward);
+        let closed_by = {
+            let forward_responses = self.forward_responses(&mut from);
+            tokio::pin!(forward_responses);
             tokio::select! {
-                left = &mut inward => left,
-                left = outward => left,
-                left = gone(child.as_mut()) => left,
-                () = self.health.hurried() => ServerExit::Client,
+                closed_by = &mut forward_responses => closed_by,
+                closed_by = forward_requests => closed_by,
+                closed_by = wait_for_exit(child.as_mut()) => closed_by,
+                () = self.health.end_quickly_requested() => ClosedBy::Client,
             }
         };
-        self.direct.set(Direct::default());
+        self.direct.set(DirectPath::default());
         drop(to);
         // The server's remaining output is still read. Another process may hold that output open, so the wait is
         // limited.
-        let mut last_words = pin!(self.inward(&mut from));
+        let mut remaining_output = pin!(self.forward_responses(&mut from));
         let mut ending = pin!(self.end(child.as_mut()));
-        let is_heard = tokio::select! {
-            _ = &mut last_words => true,
+        let has_ended_output = tokio::select! {
+            _ = &mut remaining_output => true,
             () = &mut ending => false,
         };
-        if is_heard {
+        if has_ended_output {
             ending.await;
         } else {
-            let _ = tokio::time::timeout(LAST_WORDS, last_words).await;
+            let _ = tokio::time::timeout(REMAINING_OUTPUT_TIMEOUT, remaining_output).await;
         }
-        left
+        closed_by
     }
 
-    async fn inward(&self, from: &mut mpsc::Receiver<Incoming>) -> ServerExit {
+    /// Forwards the messages of the server until one side leaves.
+    async fn forward_responses(&self, from: &mut mpsc::Receiver<Incoming>) -> ClosedBy {
         while let Some(incoming) = from.recv().await {
             if let Shape::Response { id } = incoming.message.shape() {
-                if !self.under_way().answer(id, &incoming.message) {
+                if !self.requests().record_response(id, &incoming.message) {
                     continue;
                 }
-                self.health.heard(&incoming.message);
+                self.health.record_response(&incoming.message);
             }
-            if self.say.send(incoming).await.is_err() {
-                return ServerExit::Client;
+            if self.to_client.send(incoming).await.is_err() {
+                return ClosedBy::Client;
             }
         }
-        ServerExit::Server
+        ClosedBy::Server
     }
 
-    fn under_way(&self) -> std::sync::MutexGuard<'_, ServerRequests> {
-        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    fn requests(&self) -> std::sync::MutexGuard<'_, ServerRequests> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn remember(&self, message: &Message) {
-        let greeting = || self.greeting.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Stores what must be repeated or answered if the server ends.
+    fn track(&self, message: &Message) {
+        let initial_messages =
+            || self.initial_messages.lock().unwrap_or_else(PoisonError::into_inner);
         match message.shape() {
             Shape::Request { id, method } => {
                 if method == "initialize" {
-                    greeting().initialize = Some(message.clone());
+                    initial_messages().initialize = Some(message.clone());
                 }
-                self.under_way().add(id, message);
+                self.requests().add(id, message);
             }
             Shape::Notification { method } if method == "notifications/initialized" => {
-                greeting().initialized = Some(message.clone());
+                initial_messages().initialized = Some(message.clone());
             }
             Shape::Notification { method } if method == "notifications/cancelled" => {
                 if let Some(id) = splice::id_at(message.text(), &["params", "requestId"]) {
-                    self.under_way().forget(&id);
+                    self.requests().forget(&id);
                 }
             }
             _ => {}
@@ -418,10 +290,15 @@ impl Keeper {
     }
 
     /// Repeats the `initialize` exchange with a restarted server. Returns true if the server can be used.
-    async fn greet(&self, to: &mpsc::Sender<Message>, from: &mut mpsc::Receiver<Incoming>) -> bool {
+    async fn replay_initialize(
+        &self,
+        to: &mpsc::Sender<Message>,
+        from: &mut mpsc::Receiver<Incoming>,
+    ) -> bool {
         let (initialize, initialized) = {
-            let greeting = self.greeting.lock().unwrap_or_else(PoisonError::into_inner);
-            (greeting.initialize.clone(), greeting.initialized.clone())
+            let initial_messages =
+                self.initial_messages.lock().unwrap_or_else(PoisonError::into_inner);
+            (initial_messages.initialize.clone(), initial_messages.initialized.clone())
         };
         // A client that did not complete `initialize` continues with it itself.
         let (Some(initialize), Some(initialized)) = (initialize, initialized) else { return true };
@@ -429,13 +306,13 @@ impl Keeper {
         if to.send(initialize).await.is_err() {
             return false;
         }
-        let answered = tokio::time::timeout(GREETING, async {
+        let answered = tokio::time::timeout(INITIALIZE_TIMEOUT, async {
             while let Some(incoming) = from.recv().await {
                 if matches!(incoming.message.shape(), Shape::Response { id: answered } if *answered == id)
                 {
                     return true;
                 }
-                let _ = self.say.send(incoming).await;
+                let _ = self.to_client.send(incoming).await;
             }
             false
         });
@@ -443,45 +320,44 @@ impl Keeper {
             return false;
         }
         let changed = Message::notification("notifications/tools/list_changed", &json!({}));
-        self.say.send(changed.into()).await.is_ok()
+        self.to_client.send(changed.into()).await.is_ok()
     }
 
     /// Answers all pending requests with an error, because the server has ended.
-    async fn break_all(&self, reason: &str) {
-        let requests = std::mem::take(&mut self.under_way().requests);
-        for id in requests.into_keys() {
-            let _ = self.say.send(Incoming::from(broken(&id, reason, None))).await;
+    async fn fail_pending(&self, reason: &str) {
+        let pending = self.requests().take_pending();
+        for id in pending {
+            let _ = self.to_client.send(Incoming::from(link_error(&id, reason, None))).await;
         }
     }
 
     /// Rejects requests while the server is down.
-    async fn refuse_for(
+    async fn reject_for(
         &self,
-        wait: Duration,
+        delay: Duration,
         reason: &str,
-        told: &mut mpsc::Receiver<Message>,
-    ) -> ServerExit {
-        let until = Instant::now() + wait;
+        from_client: &mut mpsc::Receiver<Message>,
+    ) -> ClosedBy {
+        let until = Instant::now() + delay;
         loop {
-            match tokio::time::timeout_at(until, told.recv()).await {
-                Err(_) => return ServerExit::Server,
-                Ok(None) => return ServerExit::Client,
+            match tokio::time::timeout_at(until, from_client.recv()).await {
+                Err(_) => return ClosedBy::Server,
+                Ok(None) => return ClosedBy::Client,
                 Ok(Some(message)) => {
                     if let Shape::Request { id, .. } = message.shape() {
                         let reason = format!("{reason}; it is started again");
-                        let _ = self.say.send(unsent(id, &reason).into()).await;
+                        let _ = self.to_client.send(unsent_error(id, &reason).into()).await;
                     }
                 }
             }
         }
     }
 
+    /// Ends the child process, if there is one.
     async fn end(&self, child: Option<&mut Child>) {
         let Some(child) = child else { return };
-        match child.end(self.health.hurried()).await {
-            Ok(status) => {
-                *self.health.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
-            }
+        match child.end(self.health.end_quickly_requested()).await {
+            Ok(status) => self.health.record_exit(status),
             Err(error) => {
                 tracing::warn!(upstream = %self.name, %error, "a server cannot be waited for");
             }
@@ -491,7 +367,7 @@ impl Keeper {
 
 /// Waits until a process has ended and there was time to read its output. Another process may still hold the
 /// output open.
-async fn gone(child: Option<&mut Child>) -> ServerExit {
+async fn wait_for_exit(child: Option<&mut Child>) -> ClosedBy {
     let has_ended = match child {
         Some(child) => child.wait().await.is_ok(),
         None => false,
@@ -500,21 +376,21 @@ async fn gone(child: Option<&mut Child>) -> ServerExit {
         // Without a process to wait for, the server ends when its output does.
         std::future::pending::<()>().await;
     }
-    tokio::time::sleep(LAST_WORDS).await;
-    ServerExit::Server
+    tokio::time::sleep(REMAINING_OUTPUT_TIMEOUT).await;
+    ClosedBy::Server
 }
 
 /// Reserves space for a message to a server. Returns `None` if the server does not read and the client has left.
-async fn room<'a>(
+async fn reserve_space<'a>(
     to: &'a mpsc::Sender<Message>,
-    told: &mpsc::Receiver<Message>,
+    from_client: &mpsc::Receiver<Message>,
 ) -> Option<Result<mpsc::Permit<'a, Message>, mpsc::error::SendError<()>>> {
-    let mut room = std::pin::pin!(to.reserve());
+    let mut space = std::pin::pin!(to.reserve());
     loop {
-        if let Ok(room) = tokio::time::timeout(READING, room.as_mut()).await {
-            return Some(room);
+        if let Ok(space) = tokio::time::timeout(CLIENT_CHECK_INTERVAL, space.as_mut()).await {
+            return Some(space);
         }
-        if told.is_closed() {
+        if from_client.is_closed() {
             return None;
         }
     }
@@ -522,32 +398,33 @@ async fn room<'a>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
+    use super::super::link_error_reason;
     use super::*;
-    use crate::era::{Era, EraCache, bridged};
+    use crate::era::{Era, EraCache, bridge_link};
 
     /// Starts a server that answers every request with its number of starts, and ends on the method `end`.
-    fn server(starts: &Arc<AtomicUsize>) -> std::io::Result<Opened> {
+    fn server(starts: &Arc<AtomicUsize>) -> std::io::Result<StartedServer> {
         let start = starts.fetch_add(1, Ordering::SeqCst);
         // The second start fails.
         if start == 1 {
             return Err(std::io::Error::other("no such program"));
         }
-        let (link, FarEnd { mut told, say }) = Link::pair();
+        let (link, ServerEnd { mut from_client, to_client }) = Link::pair();
         tokio::spawn(async move {
-            while let Some(message) = told.recv().await {
+            while let Some(message) = from_client.recv().await {
                 match message.shape() {
                     Shape::Request { method, .. } if method == "end" => return,
                     Shape::Request { id, .. } => {
                         let answer = Message::result(id, &format!("{{\"start\":{start}}}"));
-                        let _ = say.send(answer.into()).await;
+                        let _ = to_client.send(answer.into()).await;
                     }
                     _ => {}
                 }
             }
         });
-        Ok(Opened { link, child: None })
+        Ok(StartedServer { link, child: None })
     }
 
     async fn ask(link: &mut Link, text: &str) -> String {
@@ -558,8 +435,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_server_that_ends_is_started_again_and_greeted() {
         let starts = Arc::new(AtomicUsize::new(0));
-        let health = Arc::new(Health::default());
-        let mut link = steady(
+        let health = Arc::new(UpstreamHealth::default());
+        let mut link = supervise(
             "up",
             {
                 let starts = Arc::clone(&starts);
@@ -568,13 +445,13 @@ mod tests {
             Arc::clone(&health),
             Restart::Always,
         );
-        let greeted = ask(&mut link, r#"{"jsonrpc":"2.0","id":0,"method":"initialize"}"#).await;
-        assert_eq!(greeted, r#"{"jsonrpc":"2.0","id":0,"result":{"start":0}}"#);
+        let initialized = ask(&mut link, r#"{"jsonrpc":"2.0","id":0,"method":"initialize"}"#).await;
+        assert_eq!(initialized, r#"{"jsonrpc":"2.0","id":0,"result":{"start":0}}"#);
         let initialized = Message::notification("notifications/initialized", &json!({}));
         link.to.send(initialized).await.unwrap();
-        let broken = ask(&mut link, r#"{"jsonrpc":"2.0","id":1,"method":"end"}"#).await;
-        let broken = Message::read(broken).unwrap();
-        assert_eq!(broken_because(&broken).as_deref(), Some("the server ended"));
+        let failed = ask(&mut link, r#"{"jsonrpc":"2.0","id":1,"method":"end"}"#).await;
+        let failed = Message::read(failed).unwrap();
+        assert_eq!(link_error_reason(&failed).as_deref(), Some("the server ended"));
         // A request is answered at once while the server is down.
         let refused = ask(&mut link, r#"{"jsonrpc":"2.0","id":2,"method":"x"}"#).await;
         assert!(refused.contains("started again"), "{refused}");
@@ -591,9 +468,13 @@ mod tests {
     #[tokio::test]
     async fn leaving_ends_the_server_and_the_link() {
         let starts = Arc::new(AtomicUsize::new(0));
-        let health = Arc::new(Health::default());
-        let link =
-            steady("up", move || server(&starts), Arc::clone(&health), Restart::OnceItAnswered);
+        let health = Arc::new(UpstreamHealth::default());
+        let link = supervise(
+            "up",
+            move || server(&starts),
+            Arc::clone(&health),
+            Restart::AfterFirstResponse,
+        );
         let Link { to, mut from, .. } = link;
         drop(to);
         assert!(from.recv().await.is_none());
@@ -602,9 +483,9 @@ mod tests {
 
     /// Starts a server that speaks one era and ends on the first message of the other.
     fn picky(era: Era) -> Link {
-        let (link, FarEnd { mut told, say }) = Link::pair();
+        let (link, ServerEnd { mut from_client, to_client }) = Link::pair();
         tokio::spawn(async move {
-            while let Some(message) = told.recv().await {
+            while let Some(message) = from_client.recv().await {
                 let Shape::Request { id, method } = message.shape() else { continue };
                 let is_legacy = era == Era::Legacy;
                 let result = match method.as_str() {
@@ -613,13 +494,13 @@ mod tests {
                     "initialize" => {
                         let data = json!({"supported": ["2026-07-28"]});
                         let refusal = Message::error(Some(id), -32022, "no", Some(&data));
-                        let _ = say.send(refusal.into()).await;
+                        let _ = to_client.send(refusal.into()).await;
                         return;
                     }
                     "server/discover" => return,
                     _ => r#"{"is":"answered"}"#,
                 };
-                let _ = say.send(Message::result(id, result).into()).await;
+                let _ = to_client.send(Message::result(id, result).into()).await;
             }
         });
         link
@@ -633,9 +514,11 @@ mod tests {
             (Era::Modern, hello, r#""protocolVersion":"2025-06-18""#),
             (Era::Legacy, call, r#""is":"answered""#),
         ] {
-            let (health, cache) = (Arc::new(Health::default()), EraCache::default());
-            let open = move || Ok(Opened { link: bridged(picky(era), cache.clone()), child: None });
-            let mut link = steady("up", open, Arc::clone(&health), Restart::OnceItAnswered);
+            let (health, cache) = (Arc::new(UpstreamHealth::default()), EraCache::default());
+            let open = move || {
+                Ok(StartedServer { link: bridge_link(picky(era), cache.clone()), child: None })
+            };
+            let mut link = supervise("up", open, Arc::clone(&health), Restart::AfterFirstResponse);
             let answer = ask(&mut link, first).await;
             assert!(answer.contains(expected), "{era:?}: {answer}");
             assert_eq!(health.starts(), 2, "{era:?}");
@@ -645,32 +528,18 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_never_answered_ends_the_link() {
         let open = || {
-            let (link, FarEnd { mut told, say }) = Link::pair();
+            let (link, ServerEnd { mut from_client, to_client }) = Link::pair();
             tokio::spawn(async move {
-                told.recv().await;
-                drop(say);
+                from_client.recv().await;
+                drop(to_client);
             });
-            Ok(Opened { link, child: None })
+            Ok(StartedServer { link, child: None })
         };
-        let health = Arc::new(Health::default());
-        let mut link = steady("up", open, Arc::clone(&health), Restart::OnceItAnswered);
+        let health = Arc::new(UpstreamHealth::default());
+        let mut link = supervise("up", open, Arc::clone(&health), Restart::AfterFirstResponse);
         let answer = ask(&mut link, r#"{"id":0,"method":"initialize"}"#).await;
         assert!(answer.contains("the server ended"), "{answer}");
         assert!(link.from.recv().await.is_none());
         assert_eq!(health.starts(), 1);
-    }
-
-    #[test]
-    fn what_was_given_up_is_forgotten() {
-        let mut under_way = ServerRequests::default();
-        let request = Message::read(r#"{"id":1,"method":"m"}"#.to_owned()).unwrap();
-        let Shape::Request { id, .. } = request.shape().clone() else { panic!("a request") };
-        under_way.add(&id, &request);
-        under_way.forget(&id);
-        assert!(under_way.requests.is_empty());
-        under_way.add(&id, &request);
-        assert!(!under_way.answer(&id, &crate::link::again(&id, "why")));
-        under_way.forget(&id);
-        assert!(under_way.take_again().is_empty());
     }
 }

@@ -4,11 +4,11 @@ use std::ops::Range;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::splice::place;
-use super::{Id, Object, scan};
+use super::splice::range_of;
+use super::{Id, Object, json_scanner};
 
 /// The number of other member names that are compared pairwise. A message with more of them was made to be slow.
-const COMPARED: usize = 32;
+const MAX_COMPARED: usize = 32;
 
 /// Classifies a message by the members that JSON-RPC defines.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -63,13 +63,13 @@ struct MessageOutline<'t> {
 }
 
 impl<'t> MessageOutline<'t> {
-    fn of(text: &'t str) -> Result<Self, MessageError> {
+    fn read(text: &'t str) -> Result<Self, MessageError> {
         let mut outline = Self::default();
         let (mut is_repeated, mut params, mut has_version) = (false, 0, false);
         // Nearly all messages have no other members, so this list rarely allocates.
         let mut others: Vec<Cow<'t, str>> = Vec::new();
-        let is_object = scan::members(text, |name, value| {
-            let Some(name) = scan::unquoted(name) else { return false };
+        let is_object = json_scanner::for_each_member(text, |name, value| {
+            let Some(name) = json_scanner::string_content(name) else { return false };
             let place = match &*name {
                 "id" => &mut outline.id,
                 "method" => &mut outline.method,
@@ -86,7 +86,7 @@ impl<'t> MessageOutline<'t> {
                     return true;
                 }
                 _ => {
-                    if others.len() <= COMPARED {
+                    if others.len() <= MAX_COMPARED {
                         outline.repeats |= others.contains(&name);
                         others.push(name);
                     }
@@ -100,7 +100,7 @@ impl<'t> MessageOutline<'t> {
         if !is_object || is_repeated {
             return Err(MessageError::of(text));
         }
-        if others.len() > COMPARED {
+        if others.len() > MAX_COMPARED {
             outline.repeats = Object::read_repeating(text).is_ok_and(|object| object.repeats());
         }
         Ok(outline)
@@ -119,53 +119,59 @@ impl Message {
 
     /// Reads a message. On failure, returns the text together with the error.
     pub(crate) fn read_or_return(text: String) -> Result<Self, (String, MessageError)> {
-        match Self::seen_in(&text) {
+        match Self::parse_shape(&text) {
             Ok((shape, params, repeats)) => Ok(Self { text, shape, params, repeats }),
             Err(error) => Err((text, error)),
         }
     }
 
     /// Returns the shape of a message, the position of its parameters, and true if a member name occurs twice.
-    fn seen_in(text: &str) -> Result<(Shape, Option<Range<usize>>, bool), MessageError> {
+    fn parse_shape(text: &str) -> Result<(Shape, Option<Range<usize>>, bool), MessageError> {
         if text.trim_start().starts_with('[') {
-            return if scan::is_json(text) {
+            return if json_scanner::is_json(text) {
                 Ok((Shape::Batch, None, false))
             } else {
                 Err(MessageError::of(text))
             };
         }
-        let outline = MessageOutline::of(text)?;
-        let no_message = || MessageError::NoMessage;
+        let outline = MessageOutline::read(text)?;
+        let no_message = || MessageError::NotMessage;
         let id = outline.id.map(|id| Id::read(id).ok_or_else(no_message)).transpose()?;
         let method = outline.method.filter(|method| *method != "null");
-        let method = method.map(|method| scan::unquoted(method).ok_or_else(no_message));
+        let method =
+            method.map(|method| json_scanner::string_content(method).ok_or_else(no_message));
         let shape = match (id, method.transpose()?) {
             (Some(id), Some(method)) => Shape::Request { id, method: method.into_owned() },
             (None, Some(method)) => Shape::Notification { method: method.into_owned() },
             (Some(id), None) if outline.result.is_some() || outline.error.is_some() => {
                 Shape::Response { id }
             }
-            _ => return Err(MessageError::NoMessage),
+            _ => return Err(MessageError::NotMessage),
         };
-        Ok((shape, outline.params.map(|params| place(text, params)), outline.repeats))
+        Ok((shape, outline.params.map(|params| range_of(text, params)), outline.repeats))
     }
 
     /// Builds a request of our own.
     pub fn request(id: &Id, method: &str, params: &Value) -> Self {
         let method = Value::from(method);
         let id = id.as_json();
-        Self::ours(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method},"params":{params}}}"#))
+        Self::from_built_text(format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":{method},"params":{params}}}"#
+        ))
     }
 
     /// Builds a notification of our own.
     pub fn notification(method: &str, params: &Value) -> Self {
         let method = Value::from(method);
-        Self::ours(format!(r#"{{"jsonrpc":"2.0","method":{method},"params":{params}}}"#))
+        Self::from_built_text(format!(r#"{{"jsonrpc":"2.0","method":{method},"params":{params}}}"#))
     }
 
     /// Builds a response with this result, which must be JSON.
     pub fn result(id: &Id, result: &str) -> Self {
-        Self::ours(format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id.as_json()))
+        Self::from_built_text(format!(
+            r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#,
+            id.as_json()
+        ))
     }
 
     /// Builds an error response. Without an id it answers a message that could not be read.
@@ -175,12 +181,13 @@ impl Message {
             error["data"] = data.clone();
         }
         let id = id.map_or("null", Id::as_json);
-        // A response without an id has no shape of its own, so `ours` gives it the shape of a batch.
-        Self::ours(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#))
+        // A response without an id has no shape of its own, so `from_built_text` gives it the shape of a batch.
+        Self::from_built_text(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#))
     }
 
-    fn ours(text: String) -> Self {
-        let (shape, params, repeats) = Self::seen_in(&text).unwrap_or((Shape::Batch, None, false));
+    fn from_built_text(text: String) -> Self {
+        let (shape, params, repeats) =
+            Self::parse_shape(&text).unwrap_or((Shape::Batch, None, false));
         Self { text, shape, params, repeats }
     }
 
@@ -198,7 +205,7 @@ impl Message {
             other => return Self { text, shape: other, params, repeats },
         };
         let place =
-            MessageOutline::of(&text).ok().and_then(|outline| Some(place(&text, outline.id?)));
+            MessageOutline::read(&text).ok().and_then(|outline| Some(range_of(&text, outline.id?)));
         let mut text = text;
         if let Some(place) = place {
             text.replace_range(place, id.as_json());
@@ -249,14 +256,14 @@ pub enum MessageError {
     NotJson(serde_json::Error),
     /// The text is JSON, but neither a request, nor a notification, nor a response.
     #[error("neither a request, nor a notification, nor a response")]
-    NoMessage,
+    NotMessage,
 }
 
 impl MessageError {
     /// Returns the error for a text that the scanner rejected, with the detail that `serde_json` reports.
     fn of(text: &str) -> Self {
         match serde_json::from_str::<IgnoredAny>(text) {
-            Ok(_) => Self::NoMessage,
+            Ok(_) => Self::NotMessage,
             Err(error) => Self::NotJson(error),
         }
     }
@@ -334,7 +341,7 @@ mod tests {
             r#"{"method":"m","result":1,"result":2}"#,
         ] {
             let error = Message::read(text.to_owned()).unwrap_err();
-            assert!(matches!(error, MessageError::NoMessage), "{text}: {error}");
+            assert!(matches!(error, MessageError::NotMessage), "{text}: {error}");
         }
         for text in ["", "{", "nope", "[1"] {
             let error = Message::read(text.to_owned()).unwrap_err();

@@ -1,21 +1,21 @@
 //! Reads and edits JSON-RPC messages as text. Parts that need no change are forwarded byte for byte.
 
-mod batch;
 mod id;
-mod line;
+mod json_scanner;
+mod line_reader;
 mod message;
+mod messages;
 mod object;
-mod reserved;
-mod scan;
+mod reserved_members;
 pub mod splice;
 pub mod word;
 
-pub use batch::Messages;
 pub use id::Id;
-pub use line::{LineReader, WireLine};
+pub use line_reader::{LineReader, WireLine};
 pub use message::{Message, MessageError, Shape};
+pub use messages::Messages;
 pub use object::{Object, ObjectError};
-pub use reserved::RESERVED_PREFIX;
+pub use reserved_members::RESERVED_PREFIX;
 
 /// The protocol revision that begins the stateless era.
 pub const MODERN_REVISION: &str = "2026-07-28";

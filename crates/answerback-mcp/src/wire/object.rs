@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use serde::de::{Error as _, IgnoredAny};
 
-use super::scan;
-use super::splice::place;
+use super::json_scanner;
+use super::splice::range_of;
 
 /// Holds a JSON object as text, with the positions of its members. A member can be replaced or added, and every
 /// other byte stays the same.
@@ -57,8 +57,8 @@ impl<'t> Object<'t> {
         let mut members: Vec<(Cow<'t, str>, &'t str)> = Vec::new();
         let mut names: HashSet<Cow<'t, str>> = HashSet::new();
         let mut repeats = false;
-        let is_object = scan::members(text, |name, value| {
-            let Some(name) = scan::unquoted(name) else { return false };
+        let is_object = json_scanner::for_each_member(text, |name, value| {
+            let Some(name) = json_scanner::string_content(name) else { return false };
             // Messages have few members, so they are compared pairwise. The set is for objects that were made to
             // be slow.
             repeats |= if members.len() < 32 {
@@ -102,7 +102,7 @@ impl<'t> Object<'t> {
         let mut text = String::with_capacity(self.text.len() + name.len() + value.len() + 8);
         match self.get(name) {
             Some(old) => {
-                let Range { start, end } = place(self.text, old);
+                let Range { start, end } = range_of(self.text, old);
                 text.push_str(&self.text[..start]);
                 text.push_str(value);
                 text.push_str(&self.text[end..]);
@@ -127,7 +127,7 @@ impl<'t> Object<'t> {
         let Some(index) = self.members.iter().rposition(|(member, _)| member == name) else {
             return self.text.to_owned();
         };
-        let after = |index: usize| place(self.text, self.members[index].1).end;
+        let after = |index: usize| range_of(self.text, self.members[index].1).end;
         // The cut starts at the end of the member before, or after the opening brace. It ends before the next
         // member.
         let start = match index.checked_sub(1) {

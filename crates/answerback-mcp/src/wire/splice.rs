@@ -11,7 +11,7 @@ pub fn at<'t>(text: &'t str, path: &[&str]) -> Option<&'t str> {
 
 /// Returns the position of a piece within its text. The piece must be a slice of that text, because the position
 /// is computed from the pointers.
-pub fn place(text: &str, piece: &str) -> Range<usize> {
+pub fn range_of(text: &str, piece: &str) -> Range<usize> {
     let start = piece.as_ptr() as usize - text.as_ptr() as usize;
     start..start + piece.len()
 }

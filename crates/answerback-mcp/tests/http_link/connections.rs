@@ -19,19 +19,19 @@ fn call(id: u32) -> Message {
 }
 
 async fn answered(link: &Link, id: u32) -> String {
-    link.direct.ask(call(id), None).ok().unwrap().await.unwrap().text().to_owned()
+    link.direct.send(call(id), None).ok().unwrap().await.unwrap().text().to_owned()
 }
 
 #[tokio::test]
 async fn one_after_the_other_needs_one_connection_and_as_many_at_once_as_many() {
     let (remote, log) = serve(async |asked: Asked| json_answer(asked.result(json!({})))).await;
-    let link = remote.connect("up", MOST);
+    let link = remote.connect("up", MAX);
     for id in 0..20 {
         answered(&link, id).await;
     }
     assert_eq!(log.connections(), 1);
     for _ in 0..3 {
-        let together = (0..8).map(|id| link.direct.ask(call(id), None).ok().unwrap());
+        let together = (0..8).map(|id| link.direct.send(call(id), None).ok().unwrap());
         let together: Vec<_> = together.map(tokio::spawn).collect();
         for answer in together {
             assert!(answer.await.unwrap().is_some());
@@ -73,7 +73,7 @@ async fn a_request_is_not_lost_to_a_connection_that_the_server_closed_meanwhile(
         }
     });
     let remote = remote(&url);
-    let link = remote.connect("up", MOST);
+    let link = remote.connect("up", MAX);
     for id in 0..5 {
         let answer = answered(&link, id).await;
         assert_eq!(answer, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
@@ -110,7 +110,7 @@ async fn an_answer_to_another_request_is_the_last_on_its_connection() {
             });
         }
     });
-    let link = remote(&url).connect("up", MOST);
+    let link = remote(&url).connect("up", MAX);
     let told = async |id| answered(&link, id).await.contains("\"result\"");
     let mut answers = Vec::new();
     for id in 0..5 {

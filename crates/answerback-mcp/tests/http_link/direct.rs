@@ -3,8 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use answerback_mcp::era::{EraCache, bridged};
-use answerback_mcp::link::{Flow, Health, Link, Opened, Remote, Restart, steady};
+use answerback_mcp::era::{EraCache, bridge_link};
+use answerback_mcp::link::{
+    Link, Remote, Restart, StartedServer, StreamState, UpstreamHealth, supervise,
+};
 use serde_json::json;
 
 use super::legacy::{initialized, usual};
@@ -25,22 +27,22 @@ async fn greeted(remote: &Remote, log: &Log) -> Link {
 #[tokio::test]
 async fn an_answer_that_is_one_message_comes_to_whoever_asked() {
     let (remote, log) = serve(async |asked: Asked| usual(&asked)).await;
-    let early = remote.connect("up", MOST);
-    let returned = early.direct.ask(call(7), None).err().unwrap();
+    let early = remote.connect("up", MAX);
+    let returned = early.direct.send(call(7), None).err().unwrap();
     assert_eq!(returned.text(), call(7).text(), "nobody greeted the server");
     let modern =
         json!({"name": "a", "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}});
     assert!(
-        early.direct.ask(request(8, "tools/call", modern), None).is_ok(),
+        early.direct.send(request(8, "tools/call", modern), None).is_ok(),
         "modern ones need no greeting"
     );
 
     let mut link = greeted(&remote, &log).await;
-    let answering = link.direct.ask(call(1), None).ok().unwrap();
-    assert!(link.direct.ask(call(1), None).is_err(), "an id is under way once");
+    let answering = link.direct.send(call(1), None).ok().unwrap();
+    assert!(link.direct.send(call(1), None).is_err(), "an id is under way once");
     let answer = answering.await.unwrap();
     assert_eq!(answer.text(), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
-    assert!(link.direct.ask(call(1), None).is_ok(), "and can be used again");
+    assert!(link.direct.send(call(1), None).is_ok(), "and can be used again");
     link.to.send(request(2, "ping", json!({}))).await.unwrap();
     assert_eq!(told(&mut link).await, r#"2 {"jsonrpc":"2.0","id":2,"result":{}}"#);
 }
@@ -69,16 +71,16 @@ async fn a_server_that_lets_us_go_is_asked_again_until_its_answer_is_there() {
     })
     .await;
     let mut link = greeted(&remote, &log).await;
-    let flows: Arc<Mutex<Vec<Flow>>> = Arc::default();
+    let flows: Arc<Mutex<Vec<StreamState>>> = Arc::default();
     let heard = flows.clone();
     let watch = Box::new(move |flow| heard.lock().unwrap().push(flow));
-    let answering = link.direct.ask(call(1), Some(watch)).ok().unwrap();
+    let answering = link.direct.send(call(1), Some(watch)).ok().unwrap();
     assert!(answering.await.is_none());
     let answer = next(&mut link).await;
     assert_eq!(answer.message.text(), r#"{"jsonrpc":"2.0","id":1,"result":{"times":8}}"#);
     assert!(answer.is_streamed);
-    let mut expected = vec![Flow::Begun];
-    expected.extend([Flow::Paused; TIMES]);
+    let mut expected = vec![StreamState::Begun];
+    expected.extend([StreamState::Paused; TIMES]);
     assert_eq!(*flows.lock().unwrap(), expected);
     let all = log.all();
     let fetches = all.iter().filter(|asked| asked.header("last-event-id").starts_with('p'));
@@ -97,7 +99,7 @@ async fn what_a_stream_has_comes_on_the_link_in_its_order() {
     })
     .await;
     let mut link = greeted(&remote, &log).await;
-    let answering = link.direct.ask(call(1), None).ok().unwrap();
+    let answering = link.direct.send(call(1), None).ok().unwrap();
     assert!(answering.await.is_none());
     assert_eq!(told(&mut link).await, r#"1 {"jsonrpc":"2.0","method":"notifications/progress"}"#);
     assert_eq!(told(&mut link).await, r#"1 {"jsonrpc":"2.0","id":1,"result":{}}"#);
@@ -111,7 +113,7 @@ async fn a_server_is_told_what_nobody_waits_for() {
     })
     .await;
     let link = greeted(&remote, &log).await;
-    let answering = tokio::spawn(link.direct.ask(call(1), None).ok().unwrap());
+    let answering = tokio::spawn(link.direct.send(call(1), None).ok().unwrap());
     log.wait_for("tools/call").await;
     answering.abort();
     assert!(answering.await.unwrap_err().is_cancelled());
@@ -137,7 +139,7 @@ async fn a_link_ends_when_what_was_asked_directly_is_answered() {
     })
     .await;
     let Link { to, mut from, direct } = greeted(&remote, &log).await;
-    let answering = tokio::spawn(direct.ask(call(1), None).ok().unwrap());
+    let answering = tokio::spawn(direct.send(call(1), None).ok().unwrap());
     log.wait_for("tools/call").await;
     drop(to);
     release.send_replace(true);
@@ -153,18 +155,18 @@ async fn the_way_is_closed_while_the_server_is_made_anew() {
         _ => usual(&asked),
     })
     .await;
-    let health = Arc::new(Health::default());
+    let health = Arc::new(UpstreamHealth::default());
     let open = move || {
-        let link = bridged(remote.connect("up", MOST), EraCache::default());
-        Ok(Opened { link, child: None })
+        let link = bridge_link(remote.connect("up", MAX), EraCache::default());
+        Ok(StartedServer { link, child: None })
     };
-    let mut link = steady("up", open, health.clone(), Restart::Always);
-    assert!(link.direct.ask(call(1), None).is_err());
+    let mut link = supervise("up", open, health.clone(), Restart::Always);
+    assert!(link.direct.send(call(1), None).is_err());
     link.to.send(request(0, "initialize", json!({}))).await.unwrap();
     next(&mut link).await;
     link.to.send(notification("notifications/initialized", json!({}))).await.unwrap();
     log.wait_for("GET").await;
-    let answer = link.direct.ask(call(1), None).ok().unwrap().await.unwrap();
+    let answer = link.direct.send(call(1), None).ok().unwrap().await.unwrap();
     insta::assert_snapshot!(answer.text(), @r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server does not know the session any more","data":{"dev.answerback/link":"broken"}}}"#);
     assert!(!health.is_up());
     // The restarted session is initialized before it receives anything else.

@@ -14,7 +14,7 @@ where
     F: Future<Output = Answer> + Send + 'static,
 {
     let (remote, _) = serve(server).await;
-    let mut link = remote.connect("up", MOST);
+    let mut link = remote.connect("up", MAX);
     link.to.send(request(1, "tools/call", json!({"name": "a"}))).await.unwrap();
     told(&mut link).await
 }
@@ -64,8 +64,8 @@ async fn an_answer_that_is_none_is_told() {
     insta::assert_snapshot!(answer(async |_| json_answer("{\"jsonrpc\":")).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's answer is no message: not JSON: EOF while parsing a value at line 1 column 11","data":{"dev.answerback/link":"broken","status":200}}}"#);
     insta::assert_snapshot!(answer(async |_| json_answer(&b"\xff"[..])).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's answer is not UTF-8","data":{"dev.answerback/link":"broken","status":200}}}"#);
     insta::assert_snapshot!(answer(async |_| json_answer(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#)).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's answer is none to this request","data":{"dev.answerback/link":"broken","status":200}}}"#);
-    insta::assert_snapshot!(answer(async |_| json_answer(vec![b' '; MOST + 1])).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's message has more than 4096 bytes","data":{"dev.answerback/link":"broken"}}}"#);
-    let long = format!("data: {}\n\n", "x".repeat(MOST + 1));
+    insta::assert_snapshot!(answer(async |_| json_answer(vec![b' '; MAX + 1])).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's message has more than 4096 bytes","data":{"dev.answerback/link":"broken"}}}"#);
+    let long = format!("data: {}\n\n", "x".repeat(MAX + 1));
     insta::assert_snapshot!(answer(move |_| { let long = long.clone(); async { pieces(vec![long], false) } }).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's message has more than 4096 bytes","data":{"dev.answerback/link":"broken"}}}"#);
     insta::assert_snapshot!(answer(async |_| pieces(vec!["data: x\n\n".to_owned()], false)).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server sent an event that is no message: not JSON: expected value at line 1 column 1","data":{"dev.answerback/link":"broken"}}}"#);
     // A line break inside a string is not valid JSON, and is not repaired.
@@ -88,7 +88,7 @@ async fn a_broken_connection_is_told() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     drop(listener);
-    let mut link = remote(&url).connect("up", MOST);
+    let mut link = remote(&url).connect("up", MAX);
     link.to.send(request(1, "ping", json!({}))).await.unwrap();
     let refused = told(&mut link).await;
     assert!(
@@ -102,7 +102,7 @@ async fn a_broken_connection_is_told() {
 async fn a_server_without_tls_is_not_reached_by_https() {
     let (remote, log) = serve(async |_| empty(200)).await;
     let secure = remote.url().replace("http://", "https://");
-    let mut link = super::server::remote(&secure).connect("up", MOST);
+    let mut link = super::server::remote(&secure).connect("up", MAX);
     link.to.send(request(1, "ping", json!({}))).await.unwrap();
     let told = told(&mut link).await;
     assert!(told.contains(r#""message":"the server cannot be reached: "#), "{told}");
@@ -119,7 +119,7 @@ async fn raw(bytes: Vec<u8>) -> String {
             let _ = stream.write_all(&bytes).await;
         }
     });
-    let mut link = remote(&url).connect("up", MOST);
+    let mut link = remote(&url).connect("up", MAX);
     link.to.send(request(1, "ping", json!({}))).await.unwrap();
     told(&mut link).await
 }
@@ -158,7 +158,7 @@ async fn a_silent_server_is_told_and_harms_nobody_else() {
         _ => json_answer(asked.result(json!({}))),
     })
     .await;
-    let mut link = remote.connect("up", MOST);
+    let mut link = remote.connect("up", MAX);
     for (id, method) in [(1, "hang"), (2, "stall")] {
         link.to.send(request(id, method, json!({}))).await.unwrap();
     }
@@ -180,7 +180,7 @@ async fn a_silent_server_is_told_and_harms_nobody_else() {
 #[tokio::test]
 async fn more_requests_than_a_link_takes_are_answered() {
     let (remote, log) = serve(async |_: Asked| std::future::pending().await).await;
-    let mut link = remote.connect("up", MOST);
+    let mut link = remote.connect("up", MAX);
     for id in 0..257 {
         link.to.send(request(id, "hang", json!({}))).await.unwrap();
     }

@@ -27,7 +27,7 @@ pub(crate) fn usual(asked: &Asked) -> Answer {
 }
 
 pub(crate) async fn initialized(remote: &Remote) -> Link {
-    let mut link = remote.connect("up", MOST);
+    let mut link = remote.connect("up", MAX);
     link.to.send(request(0, "initialize", json!({}))).await.unwrap();
     next(&mut link).await;
     link.to.send(notification("notifications/initialized", json!({}))).await.unwrap();
@@ -166,7 +166,7 @@ async fn a_batch_is_taken_apart() {
     }
     // The caller of a direct request receives the batch on the link, in order.
     log.wait_for("GET").await;
-    let answering = link.direct.ask(request(4, "whole", json!({})), None).ok().unwrap();
+    let answering = link.direct.send(request(4, "whole", json!({})), None).ok().unwrap();
     assert!(answering.await.is_none());
     assert!(told(&mut link).await.contains("before"));
     assert!(told(&mut link).await.starts_with(r#"4 {"jsonrpc":"2.0","id":4"#));

@@ -17,7 +17,7 @@ async fn a_request_crosses_byte_for_byte_with_its_headers() {
     let (remote, log) =
         serve(async |asked: Asked| json_answer(asked.result(json!({"n": 1})))).await;
     let remote = remote.with_header("Authorization", "Bearer s3cret").unwrap();
-    let mut link = remote.connect("up", MOST);
+    let mut link = remote.connect("up", MAX);
     let text = r#"{ "jsonrpc":"2.0", "id":"a",  "method":"tools/call","params":{"name":"ü","big":12345678901234567890123,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}} }"#;
     link.to.send(answerback_mcp::wire::Message::read(text.to_owned()).unwrap()).await.unwrap();
     assert_eq!(told(&mut link).await, r#""a" {"jsonrpc":"2.0","id":"a","result":{"n":1}}"#);
@@ -65,7 +65,7 @@ async fn a_stream_is_read_however_it_comes() {
         pieces(split, false)
     })
     .await;
-    let mut link = remote.connect("up", MOST);
+    let mut link = remote.connect("up", MAX);
     link.to.send(request(1, "tools/call", modern(json!({"name": "a"})))).await.unwrap();
     insta::assert_snapshot!(told(&mut link).await, @r#"1 {"jsonrpc":"2.0","method":"notifications/progress","params":{}}"#);
     // Each message is put on one line, because it may be written to a line-based stream.
@@ -80,7 +80,7 @@ async fn an_error_of_the_protocol_passes_whatever_its_status() {
         plain(404, "application/json", error.to_string())
     })
     .await;
-    let mut link = remote.connect("up", MOST);
+    let mut link = remote.connect("up", MAX);
     link.to.send(request(1, "nope", modern(json!({})))).await.unwrap();
     insta::assert_snapshot!(told(&mut link).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}"#);
 }
@@ -106,7 +106,7 @@ async fn a_request_that_is_given_up_has_its_stream_closed() {
         }
     })
     .await;
-    let mut link = remote.connect("up", MOST);
+    let mut link = remote.connect("up", MAX);
     link.to.send(request(1, "tools/call", modern(json!({"name": "long"})))).await.unwrap();
     log.wait_for("tools/call").await;
     let params = json!({"requestId": 1});
@@ -126,7 +126,7 @@ async fn arguments_stand_in_the_headers_that_a_list_of_tools_asked_for() {
         json_answer(asked.result(json!({"tools": [{"name": "query", "inputSchema": schema}]})))
     })
     .await;
-    let mut link = remote.connect("up", MOST);
+    let mut link = remote.connect("up", MAX);
     link.to.send(request(1, "tools/list", modern(json!({})))).await.unwrap();
     next(&mut link).await;
     let params = json!({"name": "query", "arguments": {"region": "us-west1"}});
@@ -146,7 +146,7 @@ async fn a_connection_is_used_again() {
         }
     })
     .await;
-    let mut link = remote.connect("up", MOST);
+    let mut link = remote.connect("up", MAX);
     for (id, method) in [(1, "json"), (2, "stream"), (3, "json"), (4, "stream")] {
         link.to.send(request(id, method, modern(json!({})))).await.unwrap();
         next(&mut link).await;
@@ -169,7 +169,7 @@ async fn a_subscription_may_be_silent_and_ends_with_the_link() {
         answer
     })
     .await;
-    let mut link = remote.connect("up", MOST);
+    let mut link = remote.connect("up", MAX);
     link.to.send(request(1, "subscriptions/listen", modern(json!({})))).await.unwrap();
     // The pause is longer than the idle timeout of these tests.
     assert_eq!(

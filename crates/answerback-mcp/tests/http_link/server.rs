@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 /// The size limit for a message in tests, in bytes.
-pub(crate) const MOST: usize = 4096;
+pub(crate) const MAX: usize = 4096;
 
 pub(crate) type Body = BoxBody<Bytes, std::io::Error>;
 pub(crate) type Answer = Response<Body>;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use answerback_mcp::link::{Incoming, broken_because};
+use answerback_mcp::link::{Incoming, link_error_reason};
 use answerback_mcp::wire::{Id, Message, meta, splice};
 use serde_json::{Map, Value, json};
 
@@ -155,7 +155,7 @@ impl Hub {
         let last = {
             let mut all = lock(&self.listening);
             let Some(listening) = all.get_mut(id) else { return false };
-            let away = broken_because(answer).map(|_| listening.goes_away(server));
+            let away = link_error_reason(answer).map(|_| listening.goes_away(server));
             if away.is_none() {
                 listening.standing[server] = ListenState::Ended;
             }

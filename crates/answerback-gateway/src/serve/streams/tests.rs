@@ -71,7 +71,7 @@ async fn an_answer_is_whole_unless_there_is_more_to_say_or_the_server_streams() 
     let streams = streams();
     let (first, second, third) = (opened(&streams, 1), opened(&streams, 2), opened(&streams, 3));
     say_about(&streams, LOG, 2).await;
-    streams.flows(&request(3, "").1, Flow::Begun);
+    streams.flows(&request(3, "").1, StreamState::Begun);
     for id in 1..=3 {
         say(&streams, &format!(r#"{{"id":{id},"result":{{}}}}"#)).await;
     }
@@ -290,7 +290,7 @@ async fn a_server_that_closes_its_stream_has_ours_closed_where_its_client_can_co
     // The server pauses before our stream begins, and after one message.
     let told = opened(&streams, 1);
     say_about(&streams, LOG, 1).await;
-    streams.flows(&request(1, "").1, Flow::Paused);
+    streams.flows(&request(1, "").1, StreamState::Paused);
     assert!(matches!(told.due_of(None).await, Due::Stream));
     told.begin(true);
     assert_eq!(event(&told).await.unwrap(), written("c-1-1", LOG));
@@ -302,7 +302,7 @@ async fn a_server_that_closes_its_stream_has_ours_closed_where_its_client_can_co
     // A client without an event id cannot resume.
     let told = opened(&streams, 2);
     told.begin(false);
-    streams.flows(&request(2, "").1, Flow::Paused);
+    streams.flows(&request(2, "").1, StreamState::Paused);
     say(&streams, r#"{"id":2,"result":{}}"#).await;
     assert!(event(&told).await.unwrap().contains("result"));
 }

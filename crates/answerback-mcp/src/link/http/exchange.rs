@@ -10,32 +10,32 @@ use http::{Response, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::Value;
 
-use super::connections::Body;
-use super::events::{EventReader, ServerSentEvent};
+use super::connection_pool::PooledBody;
+use super::event_reader::{EventReader, ServerSentEvent};
 use super::fault::Fault;
-use super::server::{AnswerKind, Server, drain, kind};
-use crate::link::direct::{Flow, Watch};
+use super::http_upstream::{AnswerKind, HttpUpstream, drain, kind};
+use crate::link::direct_path::{StreamState, StreamWatcher};
 use crate::link::{Incoming, trusted};
 use crate::wire::{Id, Message, MessageError, Messages, Shape};
 
 /// The number of consecutive attempts to resume a stream without any new event.
-const RESUMPTIONS: u32 = 5;
+const MAX_IDLE_RESUMPTIONS: u32 = 5;
 /// The total number of attempts to resume a stream. Otherwise a server could cause endless requests by sending
 /// one new event each time.
-const ALL_RESUMPTIONS: u32 = 1000;
+const MAX_RESUMPTIONS: u32 = 1000;
 /// The number of characters of a server's error message that are repeated.
-const REPEATED: usize = 300;
+const MAX_REPEATED: usize = 300;
 
 /// Runs a request that is in progress.
 pub(super) struct Exchange {
-    pub(super) server: Arc<Server>,
+    pub(super) server: Arc<HttpUpstream>,
     pub(super) id: Id,
     pub(super) method: String,
     pub(super) is_modern: bool,
     /// True once the client has cancelled the request.
-    pub(super) is_given_up: Arc<AtomicBool>,
+    pub(super) is_cancelled: Arc<AtomicBool>,
     /// Receives the states of the response stream, if the caller wants them.
-    pub(super) watch: Option<Watch>,
+    pub(super) watch: Option<StreamWatcher>,
 }
 
 /// Tells how an event stream ended.
@@ -60,10 +60,10 @@ impl Exchange {
     pub(super) async fn run(self, message: Message, modern: Option<HeaderMap>) -> Id {
         match self.ask(message, modern).await {
             Ok(None) => {}
-            Ok(Some(answer)) => self.pass_on(answer).await,
+            Ok(Some(answer)) => self.forward(answer).await,
             Err(Fault::SessionGone) => self.server.session_gone.notify_one(),
-            Err(_) if self.is_given_up() => {}
-            Err(fault) => self.pass_on(fault.answer(&self.id)).await,
+            Err(_) if self.is_cancelled() => {}
+            Err(fault) => self.forward(fault.answer(&self.id)).await,
         }
         self.id
     }
@@ -86,7 +86,7 @@ impl Exchange {
                 if matches!(fault, Fault::SessionGone) {
                     self.server.session_gone.notify_one();
                 }
-                (!self.is_given_up()).then(|| fault.answer(&self.id))
+                (!self.is_cancelled()).then(|| fault.answer(&self.id))
             }
         }
     }
@@ -98,32 +98,32 @@ impl Exchange {
         message: Message,
         modern: Option<HeaderMap>,
     ) -> Result<Option<Message>, Fault> {
-        if self.is_opening() {
+        if self.is_initialize() {
             self.server.begin_session();
         }
-        let response = self.server.post(message, modern, self.patience()).await?;
+        let response = self.server.post(message, modern, self.idle_timeout()).await?;
         let status = response.status();
-        if self.is_opening() && status.is_success() {
-            self.server.keep_session(response.headers());
+        if self.is_initialize() && status.is_success() {
+            self.server.store_session(response.headers());
         }
         match kind(response.headers()) {
             AnswerKind::Events if status.is_success() => {
-                self.flows(Flow::Begun);
+                self.report_state(StreamState::Begun);
                 // Boxing keeps this future small for the common case of one message.
                 Box::pin(self.take_events(response.into_body())).await.map(|()| None)
             }
             AnswerKind::Json if !status.is_redirection() => self.take_json(response).await,
             _ => {
-                let words = told_of(&response);
+                let reason = status_reason(&response);
                 Box::pin(drain(response.into_body())).await;
-                Err(Fault::of_answer(status, words))
+                Err(Fault::of_answer(status, reason))
             }
         }
     }
 
     /// Reads a JSON response with any status, because the modern era sends protocol errors with a matching HTTP
     /// status. Returns `None` if the body was a batch, which was forwarded to the link.
-    async fn take_json(&self, response: Response<Body>) -> Result<Option<Message>, Fault> {
+    async fn take_json(&self, response: Response<PooledBody>) -> Result<Option<Message>, Fault> {
         let status = response.status();
         let mut body = response.into_body();
         let text = match self.read_all(&mut body).await {
@@ -132,11 +132,11 @@ impl Exchange {
             Err(_) if !status.is_success() => Vec::new(),
             Err(fault) => return Err(fault),
         };
-        let refusal = (!status.is_success()).then(|| refused_with(status, &text));
+        let refusal = (!status.is_success()).then(|| failure_reason(status, &text));
         let fault = match String::from_utf8(text).map(|text| read(&self.server.name, text)) {
             Ok(Ok(answer)) if self.is_answer(&answer) => return Ok(Some(answer)),
             Ok(Ok(batch)) if *batch.shape() == Shape::Batch => {
-                if Box::pin(self.pass_on_all(batch, false)).await {
+                if Box::pin(self.forward_all(batch, false)).await {
                     return Ok(None);
                 }
                 "the server's batch has no answer to this request".to_owned()
@@ -148,14 +148,14 @@ impl Exchange {
         // An error response need not contain our id. A success with another id means that the connection is out
         // of step, so it is closed.
         if status.is_success() {
-            body.spoil();
+            body.close();
         }
         Err(Fault::of_answer(status, refusal.unwrap_or(fault)))
     }
 
     /// Reads a response that is a stream. If a legacy server sent event ids, a broken stream is resumed.
-    async fn take_events(&self, mut body: Body) -> Result<(), Fault> {
-        let mut events = EventReader::new(self.server.most);
+    async fn take_events(&self, mut body: PooledBody) -> Result<(), Fault> {
+        let mut events = EventReader::new(self.server.max_message_bytes);
         let (mut attempt, mut attempts) = (0, 0);
         loop {
             let (reason, is_closed) = match self.take_stream(body, &mut events).await? {
@@ -170,13 +170,13 @@ impl Exchange {
             }
             let can_resume = !self.is_modern && events.last_id().is_some();
             if can_resume && is_closed {
-                self.flows(Flow::Paused);
+                self.report_state(StreamState::Paused);
             }
             body = loop {
                 attempt += 1;
                 attempts += 1;
-                let is_enough = attempt > RESUMPTIONS || attempts > ALL_RESUMPTIONS;
-                if !can_resume || is_enough || self.is_given_up() {
+                let is_enough = attempt > MAX_IDLE_RESUMPTIONS || attempts > MAX_RESUMPTIONS;
+                if !can_resume || is_enough || self.is_cancelled() {
                     return Err(reason);
                 }
                 tokio::time::sleep(events.pause(attempt)).await;
@@ -184,8 +184,8 @@ impl Exchange {
                     Ok(response) if is_stream(&response) => break response.into_body(),
                     Ok(response) if response.status().is_server_error() => {}
                     Ok(response) => {
-                        let words = "the server's stream ended before the answer and cannot be taken up again";
-                        return Err(Fault::of_answer(response.status(), words));
+                        let reason = "the server's stream ended before the answer and cannot be taken up again";
+                        return Err(Fault::of_answer(response.status(), reason));
                     }
                     Err(Fault::SessionGone) => return Err(Fault::SessionGone),
                     Err(Fault::Failed { .. }) => {}
@@ -198,23 +198,23 @@ impl Exchange {
     /// Forwards the messages of a stream until the response or the end of the stream.
     async fn take_stream(
         &self,
-        mut body: Body,
+        mut body: PooledBody,
         events: &mut EventReader,
     ) -> Result<EventStreamEnd, Fault> {
         loop {
             let bytes = match self.next_bytes(&mut body).await {
                 Ok(Some(bytes)) => bytes,
                 Ok(None) => {
-                    body.spoil();
+                    body.close();
                     return Ok(EventStreamEnd::Closed);
                 }
                 Err(reason) => return Ok(EventStreamEnd::Broken(reason)),
             };
             let mut bytes = &bytes[..];
             while let Some(event) = events.next(&mut bytes) {
-                let message =
-                    read_event(&self.server.name, event, self.server.most).map_err(Fault::new)?;
-                if self.pass_on_all(message, true).await {
+                let message = read_event(&self.server.name, event, self.server.max_message_bytes)
+                    .map_err(Fault::new)?;
+                if self.forward_all(message, true).await {
                     drain(body).await;
                     return Ok(EventStreamEnd::Answered);
                 }
@@ -223,21 +223,21 @@ impl Exchange {
     }
 
     /// Reads the whole body of a response.
-    async fn read_all(&self, body: &mut Body) -> Result<Vec<u8>, Fault> {
+    async fn read_all(&self, body: &mut PooledBody) -> Result<Vec<u8>, Fault> {
         let mut whole = Vec::new();
         while let Some(bytes) = self.next_bytes(body).await? {
-            if whole.len() + bytes.len() > self.server.most {
-                return Err(Fault::new(too_long(self.server.most)));
+            if whole.len() + bytes.len() > self.server.max_message_bytes {
+                return Err(Fault::new(too_long(self.server.max_message_bytes)));
             }
             whole.extend_from_slice(&bytes);
         }
         Ok(whole)
     }
 
-    async fn next_bytes(&self, body: &mut Body) -> Result<Option<Bytes>, Fault> {
-        let patience = self.patience();
+    async fn next_bytes(&self, body: &mut PooledBody) -> Result<Option<Bytes>, Fault> {
+        let idle_timeout = self.idle_timeout();
         loop {
-            return match tokio::time::timeout(patience, body.frame()).await {
+            return match tokio::time::timeout(idle_timeout, body.frame()).await {
                 Ok(Some(Ok(frame))) => match frame.into_data() {
                     Ok(bytes) => Ok(Some(bytes)),
                     // Trailers are ignored.
@@ -248,52 +248,52 @@ impl Exchange {
                     &error,
                 )),
                 Ok(None) => Ok(None),
-                Err(_) => Err(Fault::new(format!("the server was silent for {patience:?}"))),
+                Err(_) => Err(Fault::new(format!("the server was silent for {idle_timeout:?}"))),
             };
         }
     }
 
     /// Reports the state of the stream to the caller that watches it.
-    fn flows(&self, flow: Flow) {
+    fn report_state(&self, flow: StreamState) {
         if let Some(watch) = &self.watch {
             watch(flow);
         }
     }
 
     /// Forwards the messages of a text in order. Returns true if the response was among them.
-    async fn pass_on_all(&self, message: Message, is_streamed: bool) -> bool {
+    async fn forward_all(&self, message: Message, is_streamed: bool) -> bool {
         let mut is_answered = false;
-        for message in apart(&self.server.name, message) {
+        for message in split_batch(&self.server.name, message) {
             if is_answered {
                 // Messages after the response no longer belong to an open request.
-                let _ = self.server.say.send(Incoming::from(message)).await;
+                let _ = self.server.to_client.send(Incoming::from(message)).await;
                 continue;
             }
             is_answered = self.is_answer(&message);
-            self.pass_on_as(message, is_answered && is_streamed).await;
+            self.forward_as(message, is_answered && is_streamed).await;
         }
         is_answered
     }
 
-    async fn pass_on(&self, message: Message) {
-        self.pass_on_as(message, false).await;
+    async fn forward(&self, message: Message) {
+        self.forward_as(message, false).await;
     }
 
     /// Forwards a message. The response is evaluated first, so that the caller's next request already uses what
     /// it contains.
-    async fn pass_on_as(&self, message: Message, is_streamed: bool) {
+    async fn forward_as(&self, message: Message, is_streamed: bool) {
         if self.is_answer(&message) {
             self.learn(&message);
         }
-        let said = Incoming { is_streamed, ..Incoming::about(message, self.id.clone()) };
+        let incoming = Incoming { is_streamed, ..Incoming::about(message, self.id.clone()) };
         // If the receiver is gone, the link ends anyway.
-        let _ = self.server.say.send(said).await;
+        let _ = self.server.to_client.send(incoming).await;
     }
 
     /// Stores what a response says about the server: the protocol version, or the tools with header arguments.
     fn learn(&self, answer: &Message) {
-        if self.is_opening() {
-            self.server.keep_version(answer);
+        if self.is_initialize() {
+            self.server.store_version(answer);
         } else if self.is_modern && self.method == "tools/list" {
             self.server.learn_annotations(answer);
         }
@@ -303,21 +303,21 @@ impl Exchange {
         matches!(message.shape(), Shape::Response { id } if *id == self.id)
     }
 
-    fn is_opening(&self) -> bool {
+    fn is_initialize(&self) -> bool {
         !self.is_modern && self.method == "initialize"
     }
 
-    fn is_given_up(&self) -> bool {
-        self.is_given_up.load(Ordering::Relaxed)
+    fn is_cancelled(&self) -> bool {
+        self.is_cancelled.load(Ordering::Relaxed)
     }
 
-    fn patience(&self) -> Duration {
+    fn idle_timeout(&self) -> Duration {
         if self.is_subscription() { Duration::MAX } else { self.server.idle() }
     }
 }
 
 /// Returns true if a response is an event stream that we can read.
-pub(super) fn is_stream(response: &Response<Body>) -> bool {
+pub(super) fn is_stream(response: &Response<PooledBody>) -> bool {
     response.status().is_success() && kind(response.headers()) == AnswerKind::Events
 }
 
@@ -325,18 +325,18 @@ pub(super) fn is_stream(response: &Response<Body>) -> bool {
 pub(super) fn read_event(
     server: &str,
     event: ServerSentEvent,
-    most: usize,
+    max_bytes: usize,
 ) -> Result<Message, String> {
     match event {
         ServerSentEvent::Data(text) => read(server, text)
             .map_err(|error| format!("the server sent an event that is no message: {error}")),
-        ServerSentEvent::TooLong => Err(too_long(most)),
+        ServerSentEvent::TooLong => Err(too_long(max_bytes)),
         ServerSentEvent::NotText => Err("the server sent an event that is not UTF-8".to_owned()),
     }
 }
 
 /// Returns the messages of a text one by one. An element that is not a message is logged and skipped.
-pub(super) fn apart(server: &str, message: Message) -> impl Iterator<Item = Message> {
+pub(super) fn split_batch(server: &str, message: Message) -> impl Iterator<Item = Message> {
     Messages::from(message).filter_map(move |read| match read {
         Ok(message) => Some(message),
         Err(error) => {
@@ -358,12 +358,12 @@ fn read(server: &str, text: String) -> Result<Message, MessageError> {
     Ok(message.with_text(text))
 }
 
-fn too_long(most: usize) -> String {
-    format!("the server's message has more than {most} bytes")
+fn too_long(max_bytes: usize) -> String {
+    format!("the server's message has more than {max_bytes} bytes")
 }
 
 /// Returns the error text for a response without a message.
-fn told_of(response: &Response<Body>) -> String {
+fn status_reason(response: &Response<PooledBody>) -> String {
     let status = response.status();
     if status.is_redirection() {
         format!(
@@ -378,11 +378,11 @@ fn told_of(response: &Response<Body>) -> String {
 
 /// Returns the error text for a failed response whose JSON is not the response to the request. Some servers put
 /// the reason in its error message.
-fn refused_with(status: StatusCode, body: &[u8]) -> String {
+fn failure_reason(status: StatusCode, body: &[u8]) -> String {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     match body["error"]["message"].as_str() {
         Some(reason) => {
-            let reason: String = reason.chars().take(REPEATED).collect();
+            let reason: String = reason.chars().take(MAX_REPEATED).collect();
             format!("the server answered {status}: {reason}")
         }
         None => format!("the server answered {status}"),

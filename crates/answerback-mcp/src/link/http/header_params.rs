@@ -3,7 +3,7 @@
 use data_encoding::BASE64;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
-use super::annotations::Annotations;
+use super::header_arguments::HeaderAnnotations;
 use crate::wire::{Message, Object, Shape, meta, word};
 
 /// The prefix and suffix of an encoded header value.
@@ -15,7 +15,10 @@ const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 /// Returns the headers of a modern message, or `None` for a legacy one.
-pub(super) fn mirror(message: &Message, annotations: &Annotations) -> Option<HeaderMap> {
+pub(super) fn request_headers(
+    message: &Message,
+    annotations: &HeaderAnnotations,
+) -> Option<HeaderMap> {
     let (Shape::Request { method, .. } | Shape::Notification { method }) = message.shape() else {
         return None;
     };
@@ -24,8 +27,8 @@ pub(super) fn mirror(message: &Message, annotations: &Annotations) -> Option<Hea
     }
     let message = Object::read(message.text()).ok()?;
     let params = Object::read(message.get("params")?).ok()?;
-    let said = Object::read(params.get("_meta")?).ok()?;
-    let version = text_of(&said, meta::VERSION)?;
+    let meta = Object::read(params.get("_meta")?).ok()?;
+    let version = text_of(&meta, meta::VERSION)?;
     let mut headers = HeaderMap::new();
     headers.insert(PROTOCOL_VERSION, header_value(&version));
     headers.insert(METHOD, header_value(method));
@@ -38,7 +41,7 @@ pub(super) fn mirror(message: &Message, annotations: &Annotations) -> Option<Hea
     if let Some(name) = name {
         headers.insert(NAME, header_value(&name));
         if method == "tools/call" {
-            annotations.mirror(&name, params.get("arguments"), &mut headers);
+            annotations.add_headers(&name, params.get("arguments"), &mut headers);
         }
     }
     Some(headers)
@@ -85,10 +88,10 @@ mod tests {
         }
     }
 
-    fn mirrored(method: &str, params: Value) -> Option<String> {
+    fn headers_of(method: &str, params: Value) -> Option<String> {
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let message = Message::read(message.to_string()).unwrap();
-        let headers = mirror(&message, &Annotations::default())?;
+        let headers = request_headers(&message, &HeaderAnnotations::default())?;
         let value = |name| headers.get(name).map_or("-", |value| value.to_str().unwrap());
         Some([PROTOCOL_VERSION, METHOD, NAME].map(value).join(" "))
     }
@@ -111,12 +114,12 @@ mod tests {
             ),
             ("tasks/get", json!({"_meta": meta, "taskId": "7"}), "2026-07-28 tasks/get 7"),
         ] {
-            assert_eq!(mirrored(method, params).as_deref(), Some(expected));
+            assert_eq!(headers_of(method, params).as_deref(), Some(expected));
         }
         for params in
             [json!({}), json!({"_meta": {}}), json!({"_meta": {meta::VERSION: 1}}), json!([meta])]
         {
-            assert_eq!(mirrored("tools/list", params), None);
+            assert_eq!(headers_of("tools/list", params), None);
         }
     }
 }

@@ -4,18 +4,18 @@
 //! message. All other requests are legacy: they use a session, a stream for messages from the server, and
 //! resumable streams. The era is detected for each message, so it need not be configured.
 
-mod annotations;
-mod connections;
-mod dial;
-mod direct;
-mod events;
+mod connection_pool;
+mod dialer;
+mod direct_requests;
+mod event_reader;
 mod exchange;
 mod fault;
+mod header_arguments;
 mod header_params;
-mod listening;
+mod http_upstream;
+mod link_task;
 mod remote;
-mod server;
-mod task;
+mod server_stream;
 
-pub use annotations::HeaderArguments;
+pub use header_arguments::HeaderArguments;
 pub use remote::{Remote, RemoteError, Timeouts};

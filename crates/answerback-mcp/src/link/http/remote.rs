@@ -7,12 +7,12 @@ use std::time::Duration;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Uri, uri::Scheme};
 
-use super::connections::{Connections, SendError};
-use super::dial::Dial;
-use super::direct::ToServer;
-use super::server::Server;
-use super::task;
-use crate::link::{Direct, FarEnd, Link};
+use super::connection_pool::{ConnectionPool, SendError};
+use super::dialer::Dialer;
+use super::direct_requests::HttpDirectSender;
+use super::http_upstream::HttpUpstream;
+use super::link_task;
+use crate::link::{DirectPath, Link, ServerEnd};
 
 /// Describes a server by its URL, headers and timeouts.
 #[derive(Clone)]
@@ -22,7 +22,7 @@ pub struct Remote {
     pub(super) headers: HeaderMap,
     pub(super) timeouts: Timeouts,
     url: String,
-    dial: Dial,
+    dial: Dialer,
 }
 
 /// Limits the waits for a server over HTTP.
@@ -92,7 +92,7 @@ impl Remote {
         let scheme = if is_secure { "https" } else { "http" };
         let url = format!("{scheme}://{authority}{}", uri.path());
         let (headers, timeouts) = (HeaderMap::new(), Timeouts::default());
-        Ok(Self { uri, headers, timeouts, url, dial: Dial::new()? })
+        Ok(Self { uri, headers, timeouts, url, dial: Dialer::new()? })
     }
 
     /// Adds this header to every request. Its value is treated as a secret.
@@ -104,7 +104,7 @@ impl Remote {
         let refused = || RemoteError::Header(name.to_owned());
         let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| refused())?;
         let mut value = HeaderValue::from_str(value).map_err(|_| refused())?;
-        if is_own(&header) {
+        if is_transport_header(&header) {
             return Err(RemoteError::OwnHeader(header));
         }
         value.set_sensitive(true);
@@ -134,32 +134,38 @@ impl Remote {
         *request.headers_mut() = self.headers.clone();
         let kind = HeaderValue::from_static("application/json");
         request.headers_mut().insert(header::CONTENT_TYPE, kind);
-        match self.connections().send(request).await {
+        match self.connection_pool().send(request).await {
             Ok(answer) => Ok(answer.status()),
             Err(SendError::Unreached(error)) => Err(error.to_string()),
             Err(SendError::Broke(error)) => Err(error.to_string()),
         }
     }
 
-    fn connections(&self) -> Connections {
-        Connections::new(self.dial.within(self.timeouts.connect), &self.uri)
+    fn connection_pool(&self) -> ConnectionPool {
+        ConnectionPool::new(self.dial.within(self.timeouts.connect), &self.uri)
     }
 
     /// Opens a link. A connection is made when there is something to send. If the server cannot be reached, each
-    /// request is answered with an error. Messages of the server may have at most `most` bytes.
+    /// request is answered with an error. Messages of the server may have at most `max_bytes` bytes.
     ///
     /// The link ends by itself when the server no longer knows the session.
     ///
     /// This must be called within a tokio runtime.
-    pub fn connect(&self, name: &str, most: usize) -> Link {
-        let (mut link, FarEnd { told, say }) = Link::pair();
-        let server = Arc::new(Server::new(name, self.clone(), self.connections(), most, say));
-        let asked = Arc::default();
-        link.direct = Direct::through(ToServer {
+    pub fn connect(&self, name: &str, max_bytes: usize) -> Link {
+        let (mut link, ServerEnd { from_client, to_client }) = Link::pair();
+        let server = Arc::new(HttpUpstream::new(
+            name,
+            self.clone(),
+            self.connection_pool(),
+            max_bytes,
+            to_client,
+        ));
+        let direct_requests = Arc::default();
+        link.direct = DirectPath::new(HttpDirectSender {
             server: Arc::downgrade(&server),
-            asked: Arc::clone(&asked),
+            requests: Arc::clone(&direct_requests),
         });
-        tokio::spawn(task::run(server, told, asked));
+        tokio::spawn(link_task::run(server, from_client, direct_requests));
         link
     }
 }
@@ -167,15 +173,15 @@ impl Remote {
 impl fmt::Debug for Remote {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let headers: Vec<_> = self.headers.keys().map(HeaderName::as_str).collect();
-        let mut shown = formatter.debug_struct("Remote");
-        shown.field("url", &self.url).field("headers", &headers);
-        shown.field("timeouts", &self.timeouts).finish_non_exhaustive()
+        let mut debug = formatter.debug_struct("Remote");
+        debug.field("url", &self.url).field("headers", &headers);
+        debug.field("timeouts", &self.timeouts).finish_non_exhaustive()
     }
 }
 
 /// Returns true if the transport sets this header itself.
-fn is_own(name: &HeaderName) -> bool {
-    let own = [
+fn is_transport_header(name: &HeaderName) -> bool {
+    let transport_headers = [
         header::ACCEPT,
         header::CONNECTION,
         header::CONTENT_LENGTH,
@@ -186,7 +192,7 @@ fn is_own(name: &HeaderName) -> bool {
         header::TRANSFER_ENCODING,
         header::UPGRADE,
     ];
-    own.contains(name) || name == "last-event-id" || name.as_str().starts_with("mcp-")
+    transport_headers.contains(name) || name == "last-event-id" || name.as_str().starts_with("mcp-")
 }
 
 #[cfg(test)]
@@ -195,19 +201,19 @@ mod tests {
 
     #[test]
     fn urls_that_are_taken() {
-        for (url, shown) in [
+        for (url, debug) in [
             ("http://localhost:8000/mcp", "http://localhost:8000/mcp"),
             ("http://[::1]:80", "http://[::1]:80/"),
             ("HTTP://localhost/mcp?token=s3cret#part", "http://localhost/mcp"),
         ] {
-            assert_eq!(Remote::new(url).unwrap().url(), shown);
+            assert_eq!(Remote::new(url).unwrap().url(), debug);
         }
         assert_eq!(Remote::new("https://localhost/mcp").is_ok(), cfg!(feature = "tls"));
     }
 
     #[test]
     fn urls_that_are_refused() {
-        let told: String = [
+        let output: String = [
             "",
             "/mcp",
             "localhost:80",
@@ -218,7 +224,7 @@ mod tests {
         .into_iter()
         .map(|url| format!("{url}: {}\n", Remote::new(url).unwrap_err()))
         .collect();
-        insta::assert_snapshot!(told, @r#"
+        insta::assert_snapshot!(output, @r#"
         : not a URL: empty string
         /mcp: the URL of a server begins with http:// or https://
         localhost:80: the URL of a server begins with http:// or https://
@@ -233,7 +239,7 @@ mod tests {
         let remote = || Remote::new("http://localhost/mcp?key=s3cret").unwrap();
         let with = remote().with_header("Authorization", "Bearer s3cret").unwrap();
         insta::assert_snapshot!(format!("{with:?}"), @r#"Remote { url: "http://localhost/mcp", headers: ["authorization"], timeouts: Timeouts { connect: 10s, idle: 300s }, .. }"#);
-        let told: String = [
+        let output: String = [
             ("a b", "s3cret"),
             ("X-Key", "s3cret\n"),
             ("Mcp-Session-Id", "s3cret"),
@@ -242,7 +248,7 @@ mod tests {
         .into_iter()
         .map(|(name, value)| format!("{}\n", remote().with_header(name, value).unwrap_err()))
         .collect();
-        insta::assert_snapshot!(told, @r#"
+        insta::assert_snapshot!(output, @r#"
         HTTP does not allow the header "a b", or its value
         HTTP does not allow the header "X-Key", or its value
         the header mcp-session-id is set by the transport

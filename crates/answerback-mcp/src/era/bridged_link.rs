@@ -9,8 +9,8 @@ use super::EraCache;
 use super::bridge::Bridge;
 use super::generated_ids::GeneratedIds;
 use super::outbox::Outbox;
-use crate::link::direct::{Answering, Ask, Watch};
-use crate::link::{Direct, FarEnd, Link, WAITING};
+use crate::link::direct_path::{DirectResponse, DirectSender, StreamWatcher};
+use crate::link::{DirectPath, Link, ServerEnd, WAITING};
 use crate::wire::Message;
 
 /// Returns a link on which the client may speak either era, no matter which one the server speaks. It needs a
@@ -18,36 +18,43 @@ use crate::wire::Message;
 ///
 /// The function returns at once. The first message that shows the client's era decides how the server is probed.
 /// The result is stored in the cache, so the next link to the same server needs no probe.
-pub fn bridged(server: Link, cache: EraCache) -> Link {
-    put_before(server, Bridge::new(cache))
+pub fn bridge_link(server: Link, cache: EraCache) -> Link {
+    connect_bridge(server, Bridge::new(cache))
 }
 
 /// Returns a link for a client that may speak both eras. If a legacy server is asked for its era, the client
 /// receives the server's error. It can then continue in the legacy era without translation. A client that
 /// continues in the modern era uses the bridge.
-pub fn bridged_on_demand(server: Link, cache: EraCache) -> Link {
-    put_before(server, Bridge::new(cache).keeping_era())
+pub fn bridge_link_on_demand(server: Link, cache: EraCache) -> Link {
+    connect_bridge(server, Bridge::new(cache).keeping_era())
 }
 
-fn put_before(server: Link, bridge: Bridge) -> Link {
+fn connect_bridge(server: Link, bridge: Bridge) -> Link {
     let (mut link, client) = Link::pair();
-    let bridge = bridge.with_ids(GeneratedIds::unguessable());
-    let is_same = Arc::new(AtomicBool::new(false));
-    link.direct = server.direct.clone().wrapped(|server| Same { server, is_same: is_same.clone() });
-    tokio::spawn(carry(client, server, bridge, is_same));
+    let bridge = bridge.with_ids(GeneratedIds::random());
+    let is_pass_through = Arc::new(AtomicBool::new(false));
+    link.direct = server
+        .direct
+        .clone()
+        .wrapped(|server| PassThroughPath { server, is_pass_through: is_pass_through.clone() });
+    tokio::spawn(run_bridge(client, server, bridge, is_pass_through));
     link
 }
 
 /// Sends direct requests while client and server speak the same era.
-struct Same {
-    server: Direct,
-    is_same: Arc<AtomicBool>,
+struct PassThroughPath {
+    server: DirectPath,
+    is_pass_through: Arc<AtomicBool>,
 }
 
-impl Ask for Same {
-    fn ask(&self, request: Message, watch: Option<Watch>) -> Result<Answering, Message> {
-        if self.is_same.load(Ordering::Acquire) {
-            self.server.ask(request, watch)
+impl DirectSender for PassThroughPath {
+    fn send(
+        &self,
+        request: Message,
+        watch: Option<StreamWatcher>,
+    ) -> Result<DirectResponse, Message> {
+        if self.is_pass_through.load(Ordering::Acquire) {
+            self.server.send(request, watch)
         } else {
             Err(request)
         }
@@ -56,8 +63,13 @@ impl Ask for Same {
 
 /// Forwards messages until the server has sent its last one. A side that does not read blocks only its own
 /// direction.
-async fn carry(client: FarEnd, server: Link, mut bridge: Bridge, is_same: Arc<AtomicBool>) {
-    let FarEnd { mut told, say } = client;
+async fn run_bridge(
+    client: ServerEnd,
+    server: Link,
+    mut bridge: Bridge,
+    is_pass_through: Arc<AtomicBool>,
+) {
+    let ServerEnd { mut from_client, to_client } = client;
     let Link { to, mut from, .. } = server;
     let mut to = Some(to);
     let mut out = Outbox::default();
@@ -68,22 +80,22 @@ async fn carry(client: FarEnd, server: Link, mut bridge: Bridge, is_same: Arc<At
             to = None;
         }
         // A message may cause a reply to its sender, so that queue is limited as well, at twice the size.
-        let has_client_room = out.to_server.len() < WAITING && out.to_client.len() < 2 * WAITING;
-        let has_server_room = out.to_client.len() < WAITING && out.to_server.len() < 2 * WAITING;
+        let can_read_client = out.to_server.len() < WAITING && out.to_client.len() < 2 * WAITING;
+        let can_read_server = out.to_client.len() < WAITING && out.to_server.len() < 2 * WAITING;
         let deadline = bridge.deadline().filter(|_| is_open);
         tokio::select! {
-            message = told.recv(), if is_open && has_client_room => match message {
-                Some(message) => bridge.hear_client(message, Instant::now(), &mut out),
+            message = from_client.recv(), if is_open && can_read_client => match message {
+                Some(message) => bridge.handle_client_message(message, Instant::now(), &mut out),
                 None => is_open = false,
             },
-            incoming = from.recv(), if has_server_room => match incoming {
-                Some(incoming) => bridge.hear_server(incoming, Instant::now(), &mut out),
-                None => break bridge.server_left(&mut out),
+            incoming = from.recv(), if can_read_server => match incoming {
+                Some(incoming) => bridge.handle_server_message(incoming, Instant::now(), &mut out),
+                None => break bridge.handle_server_exit(&mut out),
             },
-            permit = say.reserve(), if !out.to_client.is_empty() => match permit {
+            permit = to_client.reserve(), if !out.to_client.is_empty() => match permit {
                 Ok(permit) => {
-                    if let Some(said) = out.to_client.pop_front() {
-                        permit.send(said);
+                    if let Some(message) = out.to_client.pop_front() {
+                        permit.send(message);
                     }
                 }
                 Err(_) => {
@@ -96,45 +108,46 @@ async fn carry(client: FarEnd, server: Link, mut bridge: Bridge, is_same: Arc<At
                 None => None,
             } }, if !out.to_server.is_empty() => match permit {
                 Some(permit) => {
-                    if let Some(said) = out.to_server.pop_front() {
-                        permit.send(said);
+                    if let Some(message) = out.to_server.pop_front() {
+                        permit.send(message);
                     }
                 }
                 // The server no longer reads, but may still send messages.
                 None => out.to_server.clear(),
             },
-            () = until(deadline), if deadline.is_some() => bridge.wake(Instant::now(), &mut out),
+            () = sleep_until(deadline), if deadline.is_some() => bridge.wake(Instant::now(), &mut out),
         }
         // Messages that fit are sent now instead of in another iteration. A closed channel is detected above.
-        pass(&mut out.to_client, &say);
+        send_queued(&mut out.to_client, &to_client);
         if let Some(to) = &to {
-            pass(&mut out.to_server, to);
+            send_queued(&mut out.to_server, to);
         }
         // A direct request must not overtake a queued message.
-        is_same.store(bridge.is_same() && out.to_server.is_empty(), Ordering::Release);
+        is_pass_through
+            .store(bridge.is_pass_through() && out.to_server.is_empty(), Ordering::Release);
     }
-    is_same.store(false, Ordering::Release);
-    for said in out.to_client {
-        if say.send(said).await.is_err() {
+    is_pass_through.store(false, Ordering::Release);
+    for message in out.to_client {
+        if to_client.send(message).await.is_err() {
             return;
         }
     }
 }
 
 /// Sends queued messages while the channel has capacity.
-fn pass<T>(waiting: &mut VecDeque<T>, to: &mpsc::Sender<T>) {
-    while !waiting.is_empty() {
+fn send_queued<T>(queue: &mut VecDeque<T>, to: &mpsc::Sender<T>) {
+    while !queue.is_empty() {
         let Ok(permit) = to.try_reserve() else { return };
-        if let Some(said) = waiting.pop_front() {
-            permit.send(said);
+        if let Some(message) = queue.pop_front() {
+            permit.send(message);
         }
     }
 }
 
 /// Waits until this time, or forever without one.
-async fn until(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => tokio::time::sleep_until(moment).await,
+async fn sleep_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
         None => std::future::pending().await,
     }
 }
@@ -157,28 +170,28 @@ mod tests {
     #[tokio::test]
     async fn a_closed_link_closes_the_server_and_hears_its_last_words() {
         let (server, mut far) = Link::pair();
-        let Link { to, mut from, .. } = bridged(server, EraCache::default());
+        let Link { to, mut from, .. } = bridge_link(server, EraCache::default());
         to.send(message(INITIALIZE)).await.unwrap();
         drop(to);
-        assert_eq!(far.told.recv().await.unwrap().text(), INITIALIZE);
-        assert!(far.told.recv().await.is_none());
-        far.say.send(message(r#"{"id":1,"result":{}}"#).into()).await.unwrap();
+        assert_eq!(far.from_client.recv().await.unwrap().text(), INITIALIZE);
+        assert!(far.from_client.recv().await.is_none());
+        far.to_client.send(message(r#"{"id":1,"result":{}}"#).into()).await.unwrap();
         assert!(from.recv().await.is_some());
-        drop(far.say);
+        drop(far.to_client);
         assert!(from.recv().await.is_none());
     }
 
     #[tokio::test]
     async fn a_server_that_leaves_ends_the_link() {
         let (server, mut far) = Link::pair();
-        let mut link = bridged(server, EraCache::default());
+        let mut link = bridge_link(server, EraCache::default());
         link.to.send(message(CALL)).await.unwrap();
-        assert!(far.told.recv().await.unwrap().text().contains("server/discover"));
-        far.say.send(message(r#"{"id":"p","method":"ping"}"#).into()).await.unwrap();
-        assert!(far.told.recv().await.unwrap().text().contains(r#""id":"p""#));
+        assert!(far.from_client.recv().await.unwrap().text().contains("server/discover"));
+        far.to_client.send(message(r#"{"id":"p","method":"ping"}"#).into()).await.unwrap();
+        assert!(far.from_client.recv().await.unwrap().text().contains(r#""id":"p""#));
         drop(far);
         let last = link.from.recv().await.unwrap().message;
-        assert!(crate::link::wants_again(&last), "{}", last.text());
+        assert!(crate::link::is_restart_error(&last), "{}", last.text());
         assert!(link.from.recv().await.is_none());
         link.to.closed().await;
     }
@@ -186,9 +199,9 @@ mod tests {
     #[tokio::test]
     async fn a_client_that_vanishes_closes_the_server() {
         let (server, mut far) = Link::pair();
-        drop(bridged(server, EraCache::default()));
-        assert!(far.told.recv().await.is_none());
-        drop(far.say);
+        drop(bridge_link(server, EraCache::default()));
+        assert!(far.from_client.recv().await.is_none());
+        drop(far.to_client);
     }
 
     #[tokio::test]
@@ -199,15 +212,15 @@ mod tests {
         {
             let cache = EraCache::default();
             let (server, mut far) = Link::pair();
-            let mut link = bridged(server, cache.clone());
+            let mut link = bridge_link(server, cache.clone());
             link.to.send(message(first)).await.unwrap();
-            far.told.recv().await.unwrap();
+            far.from_client.recv().await.unwrap();
             if let Some(answer) = answer {
-                far.say.send(message(answer).into()).await.unwrap();
+                far.to_client.send(message(answer).into()).await.unwrap();
             }
             drop(far);
-            let heard = link.from.recv().await.unwrap().message;
-            assert!(crate::link::wants_again(&heard), "{}", heard.text());
+            let output = link.from.recv().await.unwrap().message;
+            assert!(crate::link::is_restart_error(&output), "{}", output.text());
             // The next link begins differently.
             assert_eq!(cache.speaks(era), Some(false));
         }
@@ -218,17 +231,17 @@ mod tests {
     #[tokio::test]
     async fn one_direction_does_not_stop_the_other() {
         let (server, mut far) = Link::pair();
-        let mut link = bridged(server, EraCache::default());
+        let mut link = bridge_link(server, EraCache::default());
         // Fills all queues towards the client.
-        let said = tokio::spawn(async move {
+        let sending = tokio::spawn(async move {
             for number in 0..4 * WAITING {
                 let text = format!(r#"{{"method":"n{number}"}}"#);
-                far.say.send(Incoming::from(message(&text))).await.unwrap();
+                far.to_client.send(Incoming::from(message(&text))).await.unwrap();
             }
             far
         });
         tokio::time::sleep(Duration::from_millis(20)).await;
-        assert!(!said.is_finished());
+        assert!(!sending.is_finished());
         for number in 0..2 * WAITING {
             link.to.send(message(&format!(r#"{{"method":"c{number}"}}"#))).await.unwrap();
         }
@@ -236,22 +249,22 @@ mod tests {
             let text = format!(r#"{{"method":"n{number}"}}"#);
             assert_eq!(link.from.recv().await.unwrap().message.text(), text);
         }
-        far = said.await.unwrap();
+        far = sending.await.unwrap();
         for number in 0..2 * WAITING {
             let text = format!(r#"{{"method":"c{number}"}}"#);
-            assert_eq!(far.told.recv().await.unwrap().text(), text);
+            assert_eq!(far.from_client.recv().await.unwrap().text(), text);
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_server_that_is_silent_is_asked_again_and_given_up() {
         let (server, mut far) = Link::pair();
-        let mut link = bridged(server, EraCache::default());
+        let mut link = bridge_link(server, EraCache::default());
         let begun = Instant::now();
         link.to.send(message(CALL)).await.unwrap();
         let mut asked = Vec::new();
         for method in ["server/discover", "initialize"] {
-            assert!(far.told.recv().await.unwrap().text().contains(method));
+            assert!(far.from_client.recv().await.unwrap().text().contains(method));
             asked.push(begun.elapsed().as_secs());
         }
         let answer = link.from.recv().await.unwrap().message;

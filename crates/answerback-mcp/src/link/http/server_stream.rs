@@ -3,23 +3,23 @@
 use http::StatusCode;
 use http_body_util::BodyExt;
 
-use super::connections::Body;
-use super::events::EventReader;
-use super::exchange::{apart, is_stream, read_event};
+use super::connection_pool::PooledBody;
+use super::event_reader::EventReader;
+use super::exchange::{is_stream, read_event, split_batch};
 use super::fault::Fault;
-use super::server::Server;
+use super::http_upstream::HttpUpstream;
 use crate::link::Incoming;
 
 /// Reads the server's stream until the server offers none or the link is closed. A stream that breaks is resumed
 /// after its last event.
-pub(super) async fn listen(server: &Server) {
-    let mut events = EventReader::new(server.most);
+pub(super) async fn listen(server: &HttpUpstream) {
+    let mut events = EventReader::new(server.max_message_bytes);
     let mut attempt = 0;
     loop {
         match server.get(events.last_id()).await {
             Ok(response) if is_stream(&response) => {
                 events.resume();
-                if !pass_on(server, response.into_body(), &mut events).await {
+                if !forward(server, response.into_body(), &mut events).await {
                     return;
                 }
             }
@@ -31,7 +31,7 @@ pub(super) async fn listen(server: &Server) {
             }
             Err(Fault::SessionGone) => return server.session_gone.notify_one(),
             Err(fault @ Fault::Failed { .. }) => {
-                tracing::debug!(upstream = %server.name, fault = fault.words(), "the server cannot be listened to");
+                tracing::debug!(upstream = %server.name, fault = fault.reason(), "the server cannot be listened to");
             }
         }
         attempt = if events.has_progressed() { 1 } else { attempt + 1 };
@@ -40,16 +40,16 @@ pub(super) async fn listen(server: &Server) {
 }
 
 /// Forwards messages until the stream ends or breaks. Returns false if the link is closed.
-async fn pass_on(server: &Server, mut body: Body, events: &mut EventReader) -> bool {
+async fn forward(server: &HttpUpstream, mut body: PooledBody, events: &mut EventReader) -> bool {
     // There is no timeout: a server may be silent for long, and TCP keepalive detects a dead peer.
     while let Some(Ok(frame)) = body.frame().await {
         let Ok(bytes) = frame.into_data() else { continue };
         let mut bytes = &bytes[..];
         while let Some(event) = events.next(&mut bytes) {
-            match read_event(&server.name, event, server.most) {
+            match read_event(&server.name, event, server.max_message_bytes) {
                 Ok(message) => {
-                    for message in apart(&server.name, message) {
-                        if server.say.send(Incoming::from(message)).await.is_err() {
+                    for message in split_batch(&server.name, message) {
+                        if server.to_client.send(Incoming::from(message)).await.is_err() {
                             return false;
                         }
                     }

@@ -1,12 +1,14 @@
-//! A terminal as a picture: the text a program prints with colours, as SVG for the README.
+//! Draws the colored output of a program as an SVG picture of a terminal.
 
 use std::fmt::Write as _;
 
 use unicode_width::UnicodeWidthChar;
 
-/// Pixels of a character cell, and of the frame around the text.
+/// The width of a character cell in pixels.
 const CELL_WIDTH: f64 = 8.4;
+/// The height of a line in pixels.
 const LINE_HEIGHT: f64 = 18.0;
+/// The margin around the text in pixels.
 const MARGIN: f64 = 18.0;
 const TITLE_BAR: f64 = 36.0;
 const FONT_SIZE: f64 = 14.0;
@@ -14,16 +16,16 @@ const FONT_SIZE: f64 = 14.0;
 const BACKGROUND: &str = "#12161f";
 const FOREGROUND: &str = "#d5dae3";
 
-/// The colours of SGR 30 to 37 and 90 to 97.
+/// The colors of SGR 30 to 37 and 90 to 97.
 const PALETTE: [&str; 16] = [
     "#3b4252", "#f07178", "#a6d189", "#e5c07b", "#7aa2f7", "#c792ea", "#66d9e8", "#d5dae3",
     "#6b7486", "#ff8b92", "#b8e29b", "#f4d58d", "#94b8ff", "#d9abf5", "#8be9f5", "#ffffff",
 ];
 
-/// Draws what a program printed, with its SGR colours, in the frame of a terminal window.
+/// Draws output with SGR colors in the frame of a terminal window.
 ///
-/// Every run of equal style is placed by its own column and stretched to its columns, so that the
-/// picture is aligned whatever font the reader has. Sequences other than SGR are left out.
+/// Each run of equal style has its own position and width. So the picture is aligned with every font. Sequences other
+/// than SGR are omitted.
 pub(crate) fn svg(ansi: &str, title: &str) -> String {
     let lines: Vec<Vec<Run>> = runs(ansi);
     let columns = lines
@@ -53,7 +55,7 @@ pub(crate) fn svg(ansi: &str, title: &str) -> String {
         let top = TITLE_BAR + MARGIN / 2.0 + pixels(row) * LINE_HEIGHT;
         let (shapes, words): (Vec<&Run>, Vec<&Run>) = line.iter().partition(|run| run.is_shape);
         for run in shapes {
-            let _ = writeln!(picture, "<g{}>{}</g>", run.style.attributes(), drawn(run, top));
+            let _ = writeln!(picture, "<g{}>{}</g>", run.style.attributes(), draw_shapes(run, top));
         }
         let mut words = words.into_iter().filter(|run| !run.text.trim().is_empty()).peekable();
         if words.peek().is_none() {
@@ -61,7 +63,7 @@ pub(crate) fn svg(ansi: &str, title: &str) -> String {
         }
         let _ = write!(picture, "<text y=\"{:.1}\">", top + LINE_HEIGHT - 5.0);
         for run in words {
-            // Spaces at the ends are only distance, which the columns say already.
+            // Spaces at the ends are not drawn, because the position contains them.
             let before = run.text.len() - run.text.trim_start().len();
             let after = run.text.len() - run.text.trim_end().len();
             let _ = write!(
@@ -79,14 +81,14 @@ pub(crate) fn svg(ansi: &str, title: &str) -> String {
     picture
 }
 
-/// Whether a character is drawn as a shape: few fonts have braille dots, and few have blocks and
-/// bars that meet.
+/// Returns true if a character is drawn as a shape. Few fonts have braille dots, and few have blocks and bars without
+/// gaps.
 fn is_shape(character: char) -> bool {
     matches!(character, '\u{2801}'..='\u{28ff}' | '\u{2588}'..='\u{258f}' | '│' | '┃')
 }
 
-/// Braille as dots, blocks and bars as rectangles.
-fn drawn(run: &Run, top: f64) -> String {
+/// Draws braille as dots, and blocks and bars as rectangles.
+fn draw_shapes(run: &Run, top: f64) -> String {
     let mut shapes = String::new();
     let rectangle = |shapes: &mut String, left: f64, top: f64, width: f64, height: f64| {
         let _ = write!(
@@ -95,7 +97,7 @@ fn drawn(run: &Run, top: f64) -> String {
         );
     };
     let mut column = run.column;
-    // Equal neighbours are one shape: between two blocks side by side a seam would show.
+    // Adjacent blocks are one shape, because two shapes would have a visible gap.
     for group in run
         .text
         .chars()
@@ -108,7 +110,7 @@ fn drawn(run: &Run, top: f64) -> String {
         match group[0] {
             '│' => rectangle(&mut shapes, left + CELL_WIDTH / 2.0 - 0.5, top, 1.0, LINE_HEIGHT),
             '┃' => rectangle(&mut shapes, left + CELL_WIDTH / 2.0 - 1.0, top, 2.5, LINE_HEIGHT),
-            // From the full block at 2588 down to an eighth at 258f.
+            // U+2588 is the full block, and U+258F is one eighth.
             '\u{2588}'..='\u{258f}' => {
                 let eighths = f64::from(0x2590 - code) / 8.0;
                 let width = CELL_WIDTH * eighths * pixels(group.len());
@@ -130,7 +132,7 @@ fn drawn(run: &Run, top: f64) -> String {
 
 const FULL_BLOCK: char = '█';
 
-/// Where the dots of the eight bits of a braille character stand.
+/// The positions of the dots for the eight bits of a braille character.
 const BRAILLE: [(f64, f64); 8] = [
     (0.0, 0.0),
     (0.0, 1.0),
@@ -142,7 +144,7 @@ const BRAILLE: [(f64, f64); 8] = [
     (1.0, 3.0),
 ];
 
-/// Text of one style on one line.
+/// Holds text of one style on one line.
 #[derive(Debug, Eq, PartialEq)]
 struct Run {
     column: usize,
@@ -155,7 +157,7 @@ struct Run {
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "SGR has this many switches")]
 struct Style {
-    colour: Option<usize>,
+    color: Option<usize>,
     bold: bool,
     dim: bool,
     italic: bool,
@@ -175,9 +177,9 @@ impl Style {
                 4 => self.underline = true,
                 9 => self.strike = true,
                 22 => (self.bold, self.dim) = (false, false),
-                colour @ 30..=37 => self.colour = Some(colour - 30),
-                39 => self.colour = None,
-                colour @ 90..=97 => self.colour = Some(colour - 90 + 8),
+                color @ 30..=37 => self.color = Some(color - 30),
+                39 => self.color = None,
+                color @ 90..=97 => self.color = Some(color - 90 + 8),
                 _ => {}
             }
         }
@@ -185,8 +187,8 @@ impl Style {
 
     fn attributes(self) -> String {
         let mut attributes = String::new();
-        if let Some(colour) = self.colour {
-            let _ = write!(attributes, " fill=\"{}\"", PALETTE[colour]);
+        if let Some(color) = self.color {
+            let _ = write!(attributes, " fill=\"{}\"", PALETTE[color]);
         }
         for (is_set, attribute) in [
             (self.bold, " font-weight=\"bold\""),
@@ -203,8 +205,8 @@ impl Style {
     }
 }
 
-/// The lines of a text as runs. A run ends where the style changes, at two spaces, and where a
-/// character is not one column wide: fonts disagree about those, and the next run stands right again.
+/// Splits the lines of a text into runs. A run ends where the style changes, at two spaces, and at a character that is
+/// not one column wide. Fonts disagree about such widths, so the next run is positioned again.
 fn runs(ansi: &str) -> Vec<Vec<Run>> {
     let mut style = Style::default();
     ansi.lines()
@@ -252,7 +254,7 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A count as a length. Pictures of terminals are small, so nothing is lost.
+/// Converts a count to a length. The counts are small, so the conversion is exact.
 fn pixels(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
@@ -268,7 +270,7 @@ mod tests {
     #[test]
     fn styles_and_columns() {
         let plain = Style::default();
-        let green = Style { colour: Some(2), bold: true, ..plain };
+        let green = Style { color: Some(2), bold: true, ..plain };
         let lines = runs("a \u{1b}[1m\u{1b}[32mok\u{1b}[0m 日本x\n\u{1b}[2Jb");
         assert_eq!(
             lines,

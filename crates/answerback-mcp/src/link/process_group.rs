@@ -3,8 +3,8 @@
 /// Selects the signal that ends a process group.
 #[derive(Clone, Copy)]
 pub(super) enum EndSignal {
-    Ask,
-    Force,
+    Terminate,
+    Kill,
 }
 
 /// Identifies the process group of a server: its process and the processes that it started, unless they left the
@@ -30,8 +30,8 @@ impl ProcessGroup {
     pub(super) fn end(self, end: EndSignal) {
         use rustix::process::{Pid, Signal, kill_process_group};
         let signal = match end {
-            EndSignal::Ask => Signal::TERM,
-            EndSignal::Force => Signal::KILL,
+            EndSignal::Terminate => Signal::TERM,
+            EndSignal::Kill => Signal::KILL,
         };
         if let Some(leader) = Pid::from_raw(self.0) {
             let _ = kill_process_group(leader, signal);
@@ -40,7 +40,7 @@ impl ProcessGroup {
 
     /// Returns true if the group still has processes.
     #[cfg(unix)]
-    pub(super) fn is_there(self) -> bool {
+    pub(super) fn is_running(self) -> bool {
         use rustix::process::{Pid, test_kill_process_group};
         Pid::from_raw(self.0).is_some_and(|leader| test_kill_process_group(leader).is_ok())
     }
@@ -49,7 +49,7 @@ impl ProcessGroup {
     pub(super) fn end(self, _: EndSignal) {}
 
     #[cfg(not(unix))]
-    pub(super) fn is_there(self) -> bool {
+    pub(super) fn is_running(self) -> bool {
         false
     }
 }

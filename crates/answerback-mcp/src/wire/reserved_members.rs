@@ -9,7 +9,8 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::Message;
-use super::scan::Scanner;
+use super::json_scanner::{JsonEvent, JsonScanner};
+use super::splice::range_of;
 
 /// The prefix of the member names that only Answerback may write.
 pub const RESERVED_PREFIX: &str = "dev.answerback/";
@@ -27,7 +28,7 @@ impl Message {
     /// have no such member, which are most.
     #[must_use]
     pub fn without_reserved(self) -> (Self, bool) {
-        if !self.may_name_us() {
+        if !self.may_contain_reserved() {
             return (self, false);
         }
         match without_reserved(self.text()) {
@@ -38,12 +39,12 @@ impl Message {
 
     /// Returns false if our name, however it is escaped, is nowhere in the message. It does not read the message, so it
     /// may return true for one that only has similar escapes.
-    pub fn may_name_us(&self) -> bool {
-        may_name_us(self.text().as_bytes())
+    pub fn may_contain_reserved(&self) -> bool {
+        may_contain_reserved(self.text().as_bytes())
     }
 }
 
-fn may_name_us(bytes: &[u8]) -> bool {
+fn may_contain_reserved(bytes: &[u8]) -> bool {
     if WORD.find(bytes).is_some() {
         return true;
     }
@@ -56,9 +57,9 @@ fn may_name_us(bytes: &[u8]) -> bool {
     })
 }
 
-/// Identifies the place of a value in a message. It decides which members of the value are reserved.
+/// Classifies a value by its place in a message, which decides if members of the value can be reserved.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Position {
+enum ReservedScope {
     /// The message itself, or a message of a batch.
     Message,
     /// The error of a response.
@@ -71,8 +72,8 @@ enum Position {
     Other,
 }
 
-impl Position {
-    /// Returns the position of the value of a member, by the member's name as it is written.
+impl ReservedScope {
+    /// Returns the scope of a member's value, by the member's name as it is written.
     fn of_member(self, name: &str) -> Self {
         match self {
             Self::Document => Self::Document,
@@ -84,7 +85,7 @@ impl Position {
         }
     }
 
-    /// Returns the position of an element of a list.
+    /// Returns the scope of an element of an array.
     const fn of_element(self, is_outermost: bool) -> Self {
         match self {
             Self::Document => Self::Document,
@@ -94,10 +95,10 @@ impl Position {
     }
 }
 
-/// Tracks an object or a list whose end has not been reached.
-struct Open {
-    position: Position,
-    closing: u8,
+/// Tracks an object or array whose end has not been reached.
+struct OpenValue {
+    scope: ReservedScope,
+    is_array: bool,
     /// The position after the opening bracket.
     start: usize,
     /// The end of the last member that stays, if there is one so far.
@@ -106,7 +107,7 @@ struct Open {
 
 /// Returns the text without the reserved members, or `None` if it has none or is not JSON.
 fn without_reserved(text: &str) -> Option<String> {
-    let cuts = cuts(text)?;
+    let cuts = reserved_ranges(text)?;
     if cuts.is_empty() {
         return None;
     }
@@ -120,122 +121,69 @@ fn without_reserved(text: &str) -> Option<String> {
     Some(left)
 }
 
-/// Returns the ranges of the text to remove, in their order.
-fn cuts(text: &str) -> Option<Vec<Range<usize>>> {
-    Walk { scanner: Scanner::new(text), open: Vec::new(), cuts: Vec::new() }.run()
-}
-
-/// Tells what the scanner found next in an object or a list.
-enum Step {
-    /// A value in this position.
-    Value(Position),
-    /// The end of the object or list, after a reserved member.
-    Ended,
-}
-
-/// Walks over all values of a text. It stores the open objects and lists instead of recursing, so a deep message
-/// is not rejected.
-struct Walk<'t> {
-    scanner: Scanner<'t>,
-    open: Vec<Open>,
-    cuts: Vec<Range<usize>>,
-}
-
-impl Walk<'_> {
-    fn run(mut self) -> Option<Vec<Range<usize>>> {
-        let mut position = Position::Message;
-        loop {
-            if !self.open_value(position)? && !self.end_value()? {
-                return Some(self.cuts);
+/// Returns the ranges of the text to remove, in order. The open values are stored in a list instead of on the call
+/// stack, so a deep message is not rejected.
+fn reserved_ranges(text: &str) -> Option<Vec<Range<usize>>> {
+    let mut scanner = JsonScanner::new(text);
+    let mut open: Vec<OpenValue> = Vec::new();
+    let mut cuts = Vec::new();
+    // The scope of the next value, if it is the value of a member or the whole text.
+    let mut member_scope = ReservedScope::Message;
+    loop {
+        let event = scanner.next_event()?;
+        match event {
+            JsonEvent::ObjectStart | JsonEvent::ArrayStart => {
+                let scope = match open.last() {
+                    Some(parent) if parent.is_array => parent.scope.of_element(open.len() == 1),
+                    _ => member_scope,
+                };
+                let is_array = event == JsonEvent::ArrayStart;
+                open.push(OpenValue {
+                    scope,
+                    is_array,
+                    start: scanner.position(),
+                    last_kept: None,
+                });
+                continue;
             }
-            position = loop {
-                match self.enter_value()? {
-                    Step::Value(position) => break position,
-                    Step::Ended if self.end_value()? => {}
-                    Step::Ended => return Some(self.cuts),
+            JsonEvent::Name(name) => {
+                let parent = open.last()?;
+                if parent.scope == ReservedScope::Namespaced && begins(name, RESERVED_PREFIX) {
+                    scanner.skip_value()?;
+                    let start = range_of(text, name).start;
+                    add_cut(&mut cuts, reserved_range(&mut scanner, parent, start)?);
+                } else {
+                    member_scope = parent.scope.of_member(name);
                 }
-            };
+                continue;
+            }
+            JsonEvent::End => drop(open.pop()),
+            JsonEvent::Scalar(_) => {}
+        }
+        match open.last_mut() {
+            Some(parent) => parent.last_kept = Some(scanner.position()),
+            None => return Some(cuts),
         }
     }
+}
 
-    /// Begins a value. Returns false if the value has no members or elements, and so was skipped.
-    fn open_value(&mut self, position: Position) -> Option<bool> {
-        self.scanner.pass_space();
-        let closing = match self.scanner.peek()? {
-            b'{' => b'}',
-            b'[' => b']',
-            _ => {
-                self.scanner.value()?;
-                return Some(false);
-            }
-        };
-        self.scanner.next()?;
-        let start = self.scanner.position();
-        self.scanner.pass_space();
-        let is_empty = self.scanner.pass(closing).is_some();
-        if !is_empty {
-            self.open.push(Open { position, closing, start, last_kept: None });
-        }
-        Some(!is_empty)
+/// Returns the range to remove for a reserved member that begins at `start` and was just read. The comma before the
+/// member is removed with it. If no member before it stays, the comma after it is removed.
+fn reserved_range(
+    scanner: &mut JsonScanner<'_>,
+    parent: &OpenValue,
+    start: usize,
+) -> Option<Range<usize>> {
+    let end = scanner.position();
+    if let Some(kept) = parent.last_kept {
+        return Some(kept..end);
     }
-
-    /// Passes the comma after a value, or closes the objects and lists that end with it. Returns false at the end of the
-    /// text's one value.
-    fn end_value(&mut self) -> Option<bool> {
-        loop {
-            let Some(parent) = self.open.last_mut() else { return Some(false) };
-            parent.last_kept = Some(self.scanner.position());
-            self.scanner.pass_space();
-            match self.scanner.next()? {
-                b',' => return Some(true),
-                byte if byte == parent.closing => {
-                    self.open.pop();
-                }
-                _ => return None,
-            }
-        }
-    }
-
-    /// Moves to the next value of the innermost object or list and skips reserved members.
-    fn enter_value(&mut self) -> Option<Step> {
-        let is_outermost = self.open.len() == 1;
-        let parent = self.open.last()?;
-        if parent.closing == b']' {
-            return Some(Step::Value(parent.position.of_element(is_outermost)));
-        }
-        loop {
-            self.scanner.pass_space();
-            let start = self.scanner.position();
-            let name = self.scanner.name()?;
-            if parent.position != Position::Namespaced || !begins(name, RESERVED_PREFIX) {
-                return Some(Step::Value(parent.position.of_member(name)));
-            }
-            self.scanner.value()?;
-            let end = self.scanner.position();
-            self.scanner.pass_space();
-            let is_last = match self.scanner.next()? {
-                b',' => false,
-                byte if byte == parent.closing => true,
-                _ => return None,
-            };
-            // The comma before the member is removed with it. If no member before it stays, the comma after it is
-            // removed.
-            let cut = match parent.last_kept {
-                Some(kept) => kept..end,
-                None if is_last => parent.start..end,
-                None => start..self.scanner.position(),
-            };
-            cut_out(&mut self.cuts, cut);
-            if is_last {
-                self.open.pop();
-                return Some(Step::Ended);
-            }
-        }
-    }
+    let (separator, position) = scanner.peek()?;
+    Some(if separator == b',' { start..position + 1 } else { parent.start..end })
 }
 
 /// Adds a range, and merges it with the previous range if they touch.
-fn cut_out(cuts: &mut Vec<Range<usize>>, cut: Range<usize>) {
+fn add_cut(cuts: &mut Vec<Range<usize>>, cut: Range<usize>) {
     match cuts.last_mut() {
         Some(last) if cut.start <= last.end => {
             last.start = last.start.min(cut.start);
@@ -381,22 +329,22 @@ mod tests {
     }
 
     /// Removes reserved members from a parsed tree. The result is compared with the text.
-    fn expected(value: &Value, position: Position, is_outermost: bool) -> Value {
+    fn expected(value: &Value, scope: ReservedScope, is_outermost: bool) -> Value {
         match value {
             Value::Object(members) => members
                 .iter()
                 .filter(|(name, _)| {
-                    position != Position::Namespaced || !name.starts_with(RESERVED_PREFIX)
+                    scope != ReservedScope::Namespaced || !name.starts_with(RESERVED_PREFIX)
                 })
                 .map(|(name, value)| {
-                    let position = position.of_member(&json!(name).to_string());
-                    (name.clone(), expected(value, position, false))
+                    let scope = scope.of_member(&json!(name).to_string());
+                    (name.clone(), expected(value, scope, false))
                 })
                 .collect::<serde_json::Map<_, _>>()
                 .into(),
             Value::Array(elements) => {
-                let position = position.of_element(is_outermost);
-                elements.iter().map(|value| expected(value, position, false)).collect()
+                let scope = scope.of_element(is_outermost);
+                elements.iter().map(|value| expected(value, scope, false)).collect()
             }
             other => other.clone(),
         }
@@ -429,7 +377,7 @@ mod tests {
             let text = if is_pretty { serde_json::to_string_pretty(&tree) } else { serde_json::to_string(&tree) };
             let text = text.unwrap();
             let left = without_reserved(&text);
-            let wanted = expected(&tree, Position::Message, true);
+            let wanted = expected(&tree, ReservedScope::Message, true);
             prop_assert_eq!(left.is_some(), wanted != tree);
             let read: Value = serde_json::from_str(left.as_deref().unwrap_or(&text)).unwrap();
             prop_assert_eq!(read, wanted);

@@ -12,17 +12,17 @@ use crate::wire::Message;
 /// The keyword with which a property of an input schema asks for a header.
 const ANNOTATION: &str = "x-mcp-header";
 /// The largest number of tools whose headers are stored.
-const MOST_TOOLS: usize = 4096;
+const MAX_TOOLS: usize = 4096;
 
 /// Stores the header arguments of a server's tools, learned from its lists of tools.
 #[derive(Debug, Default)]
-pub(super) struct Annotations {
+pub(super) struct HeaderAnnotations {
     tools: HashMap<String, HeaderArguments>,
 }
 
 /// Holds the arguments of a tool that are repeated in headers.
 #[derive(Debug, Default)]
-pub struct HeaderArguments(Vec<Annotated>);
+pub struct HeaderArguments(Vec<HeaderArgument>);
 
 impl HeaderArguments {
     /// Reads the header arguments from an input schema.
@@ -31,7 +31,7 @@ impl HeaderArguments {
     ///
     /// Returns the rule of the protocol that the schema's annotations break.
     pub fn of(schema: &Value) -> Result<Self, &'static str> {
-        annotated(schema).map(Self)
+        read_annotations(schema).map(Self)
     }
 
     /// Returns true if the tool has no header arguments, as with most tools.
@@ -45,7 +45,7 @@ impl HeaderArguments {
         &'a self,
         arguments: &'a Value,
     ) -> impl Iterator<Item = (&'a HeaderName, Option<String>)> {
-        self.0.iter().map(move |Annotated { path, header }| {
+        self.0.iter().map(move |HeaderArgument { path, header }| {
             let argument = path.iter().try_fold(arguments, |value, name| value.get(name));
             let text = match argument {
                 Some(Value::String(text)) => Some(text.clone()),
@@ -60,7 +60,7 @@ impl HeaderArguments {
 
 /// Describes an argument that is repeated in a header.
 #[derive(Debug)]
-struct Annotated {
+struct HeaderArgument {
     /// The path of property names to the argument.
     path: Vec<String>,
     header: HeaderName,
@@ -69,11 +69,11 @@ struct Annotated {
 #[derive(serde::Deserialize)]
 struct ToolListResult<'t> {
     #[serde(borrow)]
-    result: ListedTool<'t>,
+    result: ToolList<'t>,
 }
 
 #[derive(serde::Deserialize)]
-struct ListedTool<'t> {
+struct ToolList<'t> {
     #[serde(borrow)]
     tools: Vec<&'t RawValue>,
 }
@@ -85,13 +85,14 @@ struct AnnotatedTool {
     schema: Value,
 }
 
-impl Annotations {
+impl HeaderAnnotations {
     /// Learns the header arguments from the response to `tools/list`. A tool whose annotations break the
     /// protocol's rules gets no headers, and the reason is logged.
     pub(super) fn learn(&mut self, server: &str, answer: &Message) {
-        let is_there = memchr::memmem::find(answer.text().as_bytes(), ANNOTATION.as_bytes());
+        let first_annotation =
+            memchr::memmem::find(answer.text().as_bytes(), ANNOTATION.as_bytes());
         // Most servers have no annotations, so a quick search avoids parsing.
-        if is_there.is_none() && self.tools.is_empty() {
+        if first_annotation.is_none() && self.tools.is_empty() {
             return;
         }
         let Ok(ToolListResult { result }) =
@@ -109,14 +110,14 @@ impl Annotations {
             });
             if annotated.is_empty() {
                 self.tools.remove(&name);
-            } else if self.tools.len() < MOST_TOOLS || self.tools.contains_key(&name) {
+            } else if self.tools.len() < MAX_TOOLS || self.tools.contains_key(&name) {
                 self.tools.insert(name, annotated);
             }
         }
     }
 
     /// Adds the headers for a call of a tool with these arguments.
-    pub(super) fn mirror(&self, tool: &str, arguments: Option<&str>, headers: &mut HeaderMap) {
+    pub(super) fn add_headers(&self, tool: &str, arguments: Option<&str>, headers: &mut HeaderMap) {
         let Some(annotated) = self.tools.get(tool) else { return };
         let arguments = arguments.and_then(|text| serde_json::from_str::<Value>(text).ok());
         let Some(arguments) = arguments else { return };
@@ -129,10 +130,10 @@ impl Annotations {
 }
 
 /// Returns the annotations of a schema along chains of `properties`, or the rule that they break.
-fn annotated(schema: &Value) -> Result<Vec<Annotated>, &'static str> {
-    let mut found: Vec<Annotated> = Vec::new();
-    let mut waiting = vec![(Vec::new(), schema)];
-    while let Some((path, schema)) = waiting.pop() {
+fn read_annotations(schema: &Value) -> Result<Vec<HeaderArgument>, &'static str> {
+    let mut arguments: Vec<HeaderArgument> = Vec::new();
+    let mut open = vec![(Vec::new(), schema)];
+    while let Some((path, schema)) = open.pop() {
         let properties = schema.get("properties").and_then(Value::as_object);
         for (name, property) in properties.into_iter().flatten() {
             let mut path = path.clone();
@@ -147,15 +148,15 @@ fn annotated(schema: &Value) -> Result<Vec<Annotated>, &'static str> {
                     .map(|text| format!("mcp-param-{text}"))
                     .and_then(|text| HeaderName::from_bytes(text.as_bytes()).ok())
                     .ok_or("the name of the header is none")?;
-                if found.iter().any(|other| other.header == header) {
+                if arguments.iter().any(|other| other.header == header) {
                     return Err("two arguments ask for one header");
                 }
-                found.push(Annotated { path: path.clone(), header });
+                arguments.push(HeaderArgument { path: path.clone(), header });
             }
-            waiting.push((path, property));
+            open.push((path, property));
         }
     }
-    Ok(found)
+    Ok(arguments)
 }
 
 #[cfg(test)]
@@ -173,9 +174,9 @@ mod tests {
         json!({"name": name, "inputSchema": {"type": "object", "properties": properties}})
     }
 
-    fn mirrored(annotations: &Annotations, name: &str, arguments: Value) -> String {
+    fn headers_of(annotations: &HeaderAnnotations, name: &str, arguments: Value) -> String {
         let mut headers = HeaderMap::new();
-        annotations.mirror(name, Some(&arguments.to_string()), &mut headers);
+        annotations.add_headers(name, Some(&arguments.to_string()), &mut headers);
         let mut lines: Vec<_> = headers
             .iter()
             .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
@@ -186,7 +187,7 @@ mod tests {
 
     #[test]
     fn arguments_stand_in_the_headers_that_their_tool_asks_for() {
-        let mut annotations = Annotations::default();
+        let mut annotations = HeaderAnnotations::default();
         annotations.learn("up", &list(&json!([
             {"name": "broken"},
             tool("query", json!({
@@ -197,16 +198,16 @@ mod tests {
             })),
         ])));
         let whole = json!({"region": "ü", "limit": 42, "deep": {"dry": true}, "text": "secret"});
-        insta::assert_snapshot!(mirrored(&annotations, "query", whole), @r#"
+        insta::assert_snapshot!(headers_of(&annotations, "query", whole), @r#"
         mcp-param-dry-run: true
         mcp-param-limit: 42
         mcp-param-region: =?base64?w7w=?=
         "#);
         // A null or missing argument has no header.
-        assert_eq!(mirrored(&annotations, "query", json!({"region": null, "deep": 1})), "");
-        assert_eq!(mirrored(&annotations, "other", json!({"region": "a"})), "");
+        assert_eq!(headers_of(&annotations, "query", json!({"region": null, "deep": 1})), "");
+        assert_eq!(headers_of(&annotations, "other", json!({"region": "a"})), "");
         annotations.learn("up", &list(&json!([tool("query", json!({}))])));
-        assert_eq!(mirrored(&annotations, "query", json!({"region": "a"})), "");
+        assert_eq!(headers_of(&annotations, "query", json!({"region": "a"})), "");
     }
 
     #[test]
@@ -221,7 +222,7 @@ mod tests {
             json!({"a": property("string", json!(1))}),
             json!({"a": property("string", json!("A")), "b": property("string", json!("a"))}),
         ] {
-            assert!(annotated(&json!({"properties": properties})).is_err(), "{properties}");
+            assert!(read_annotations(&json!({"properties": properties})).is_err(), "{properties}");
         }
     }
 }

@@ -1,4 +1,6 @@
 //! Parses a stream of server-sent events.
+//!
+//! This parser is our own, because it limits the size of an event while the bytes arrive.
 
 use std::time::Duration;
 
@@ -34,7 +36,7 @@ pub(super) struct EventReader {
     draft: EventDraft,
     last_id: Option<String>,
     /// The delay before resuming that the server set with `retry`.
-    wish: Option<Duration>,
+    retry_delay: Option<Duration>,
     has_progressed: bool,
 }
 
@@ -66,7 +68,7 @@ impl EventReader {
             is_first_line: true,
             draft: EventDraft::default(),
             last_id: None,
-            wish: None,
+            retry_delay: None,
             has_progressed: false,
         }
     }
@@ -100,7 +102,7 @@ impl EventReader {
     /// Returns the delay before the stream is resumed. It begins with the server's `retry` value and doubles with
     /// each attempt.
     pub(super) fn pause(&self, attempt: u32) -> Duration {
-        let first = self.wish.unwrap_or(PAUSE).max(SHORTEST_PAUSE);
+        let first = self.retry_delay.unwrap_or(PAUSE).max(SHORTEST_PAUSE);
         let doublings = attempt.saturating_sub(1).min(16);
         first.saturating_mul(1 << doublings).min(LONGEST_PAUSE)
     }
@@ -113,8 +115,8 @@ impl EventReader {
     /// Prepares for the stream that resumes this one. An incomplete event is discarded, because the server sends
     /// it again.
     pub(super) fn resume(&mut self) {
-        let (last_id, wish) = (self.last_id.take(), self.wish);
-        *self = Self { last_id, wish, ..Self::new(self.most) };
+        let (last_id, retry_delay) = (self.last_id.take(), self.retry_delay);
+        *self = Self { last_id, retry_delay, ..Self::new(self.most) };
     }
 
     fn end_line(&mut self) -> Option<ServerSentEvent> {
@@ -144,7 +146,7 @@ impl EventReader {
             }
             b"retry" if !is_cut && value.iter().all(u8::is_ascii_digit) => {
                 let number = str::from_utf8(value).ok().and_then(|text| text.parse().ok());
-                self.wish = number.map(Duration::from_millis).or(self.wish);
+                self.retry_delay = number.map(Duration::from_millis).or(self.retry_delay);
             }
             // Comments and unknown fields are ignored.
             _ => {}
@@ -272,16 +274,19 @@ mod tests {
         let (_, mut reader) = read(b"retry: 250\nid: 3\ndata: a\n\nid: 4\ndata: half", 5, 100);
         assert!(reader.has_progressed() && !reader.has_progressed());
         reader.resume();
-        assert_eq!((reader.last_id(), reader.wish), (Some("3"), Some(Duration::from_millis(250))));
+        assert_eq!(
+            (reader.last_id(), reader.retry_delay),
+            (Some("3"), Some(Duration::from_millis(250)))
+        );
         assert_eq!(reader.next(&mut &b"id: 4\ndata: whole\n\n"[..]), Some(data("whole")));
         assert_eq!(reader.last_id(), Some("4"));
         let (_, reader) = read(b"retry: soon\nretry: -1\n\n", 5, 100);
-        assert_eq!(reader.wish, None);
+        assert_eq!(reader.retry_delay, None);
     }
 
     #[test]
     fn pauses_grow_from_what_the_server_wishes() {
-        for (wish, attempts, expected) in [
+        for (retry_delay, attempts, expected) in [
             (
                 "",
                 vec![0, 1, 2, 3, 5, 6, u32::MAX],
@@ -292,10 +297,10 @@ mod tests {
             // A server must not cause an endless loop of requests.
             ("retry: 0\n", vec![1, 2, 12], vec![10, 20, 20480]),
         ] {
-            let (_, reader) = read(wish.as_bytes(), 5, 100);
+            let (_, reader) = read(retry_delay.as_bytes(), 5, 100);
             let pauses: Vec<_> =
                 attempts.into_iter().map(|attempt| reader.pause(attempt).as_millis()).collect();
-            assert_eq!(pauses, expected, "{wish}");
+            assert_eq!(pauses, expected, "{retry_delay}");
         }
     }
 }

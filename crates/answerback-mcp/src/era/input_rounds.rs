@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::cancelled;
+use super::cancellation;
 use super::capability;
 use super::generated_ids::GeneratedIds;
 use super::outbox::Outbox;
@@ -16,15 +16,15 @@ use crate::link::Incoming;
 use crate::wire::{Id, Message, Object, ObjectError, Shape, code, splice};
 
 /// The largest number of pending calls.
-const MOST_CALLS: usize = 1024;
+const MAX_CALLS: usize = 1024;
 /// The largest number of times that a server may ask for input for one call.
-const MOST_ROUNDS: u32 = 10;
+const MAX_ROUNDS: u32 = 10;
 /// The base delay before a call is repeated without new input. It doubles with each round.
-const REST: Duration = Duration::from_millis(50);
+const BASE_DELAY: Duration = Duration::from_millis(50);
 
 /// Holds the pending calls by the client's request id.
 #[derive(Debug, Default)]
-pub(super) struct Rounds {
+pub(super) struct InputRounds {
     calls: HashMap<Id, RoundCall>,
     /// Maps the server's request id to the client's.
     running: HashMap<Id, Id>,
@@ -48,7 +48,7 @@ enum RoundStage {
     /// The client has to answer these requests.
     Asking { open: Vec<RoundQuestion>, answers: String, state: Option<String> },
     /// The call is repeated at this time.
-    Resting { until: Instant, state: Option<String> },
+    Delayed { until: Instant, state: Option<String> },
 }
 
 #[derive(Debug)]
@@ -59,13 +59,13 @@ struct RoundQuestion {
 }
 
 /// Holds the input that a server asks for.
-struct Needs {
+struct InputRequired {
     requests: Vec<(String, String)>,
     /// The `requestState` as JSON text, because it must be returned exactly as it was sent.
     state: Option<String>,
 }
 
-impl Needs {
+impl InputRequired {
     /// Parses a response. Returns `None` if the response does not ask for input.
     fn read(answer: &str) -> Option<Self> {
         let result = Object::read(splice::at(answer, &["result"])?).ok()?;
@@ -83,28 +83,28 @@ impl Needs {
     }
 }
 
-impl Rounds {
+impl InputRounds {
     /// Sends a call for the first time.
     pub(super) fn begin(&mut self, id: Id, method: &str, request: Message, out: &mut Outbox) {
         let refusal = if self.calls.contains_key(&id) {
             Some((code::INVALID_REQUEST, "a request with this id is under way".to_owned()))
-        } else if self.calls.len() >= MOST_CALLS {
-            Some((code::INTERNAL_ERROR, format!("{MOST_CALLS} requests are under way already")))
+        } else if self.calls.len() >= MAX_CALLS {
+            Some((code::INTERNAL_ERROR, format!("{MAX_CALLS} requests are under way already")))
         } else {
             None
         };
         if let Some((code, text)) = refusal {
-            out.tell_client(Message::error(Some(&id), code, &text, None));
+            out.send_to_client(Message::error(Some(&id), code, &text, None));
             return;
         }
-        out.tell_server(request.clone());
+        out.send_to_server(request.clone());
         self.running.insert(id.clone(), id.clone());
         let (method, stage) = (method.to_owned(), RoundStage::Running(id.clone()));
         self.calls.insert(id, RoundCall { request, method, rounds: 0, stage });
     }
 
     /// Handles a response of the server. Returns the response if it belongs to no pending call.
-    pub(super) fn server_answered(
+    pub(super) fn handle_response(
         &mut self,
         answer: Incoming,
         capabilities: &Value,
@@ -114,7 +114,7 @@ impl Rounds {
     ) -> Option<Incoming> {
         let Shape::Response { id } = answer.message.shape() else { return Some(answer) };
         let Some(call) = self.running.remove(id) else { return Some(answer) };
-        match Needs::read(answer.message.text()) {
+        match InputRequired::read(answer.message.text()) {
             Some(needs) => {
                 if let Err(text) = self.ask(&call, needs, capabilities, ids, now, out) {
                     self.fail(&call, &text, out);
@@ -122,14 +122,14 @@ impl Rounds {
             }
             None => {
                 self.calls.remove(&call);
-                out.tell_client(answer.answering(&call));
+                out.send_to_client(answer.answering(&call));
             }
         }
         None
     }
 
     /// Handles a response of the client. Returns false if it does not answer a request of the bridge.
-    pub(super) fn client_answered(
+    pub(super) fn handle_client_response(
         &mut self,
         answer: &Message,
         ids: &GeneratedIds,
@@ -175,10 +175,10 @@ impl Rounds {
         match call.stage {
             RoundStage::Running(upstream) => {
                 self.running.remove(&upstream);
-                out.tell_server(cancelled::renamed(notice, id, &upstream));
+                out.send_to_server(cancellation::with_request(notice, id, &upstream));
             }
             RoundStage::Asking { open, .. } => self.withdraw(id, open, out),
-            RoundStage::Resting { .. } => {}
+            RoundStage::Delayed { .. } => {}
         }
         true
     }
@@ -191,7 +191,7 @@ impl Rounds {
     /// Returns the next time at which a call is repeated.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let moments = self.calls.values().filter_map(|call| match call.stage {
-            RoundStage::Resting { until, .. } => Some(until),
+            RoundStage::Delayed { until, .. } => Some(until),
             _ => None,
         });
         moments.min()
@@ -199,11 +199,11 @@ impl Rounds {
 
     /// Repeats the calls whose delay has ended.
     pub(super) fn wake(&mut self, now: Instant, ids: &GeneratedIds, out: &mut Outbox) {
-        let due = |call: &RoundCall| matches!(call.stage, RoundStage::Resting { until, .. } if until <= now);
+        let due = |call: &RoundCall| matches!(call.stage, RoundStage::Delayed { until, .. } if until <= now);
         let due: Vec<Id> =
             self.calls.iter().filter(|(_, call)| due(call)).map(|(id, _)| id.clone()).collect();
         for id in due {
-            if let Some(RoundCall { stage: RoundStage::Resting { state, .. }, .. }) =
+            if let Some(RoundCall { stage: RoundStage::Delayed { state, .. }, .. }) =
                 self.calls.get_mut(&id)
             {
                 let state = state.take();
@@ -216,7 +216,7 @@ impl Rounds {
     fn ask(
         &mut self,
         id: &Id,
-        needs: Needs,
+        needs: InputRequired,
         capabilities: &Value,
         ids: &GeneratedIds,
         now: Instant,
@@ -224,15 +224,15 @@ impl Rounds {
     ) -> Result<(), String> {
         let Some(call) = self.calls.get_mut(id) else { return Ok(()) };
         call.rounds += 1;
-        if call.rounds > MOST_ROUNDS {
-            return Err(format!("the server needed something more than {MOST_ROUNDS} times"));
+        if call.rounds > MAX_ROUNDS {
+            return Err(format!("the server needed something more than {MAX_ROUNDS} times"));
         }
         if needs.requests.is_empty() {
             if needs.state.is_none() {
                 return Err("the server needs something and does not say what".to_owned());
             }
-            let until = now + REST * (1 << call.rounds.min(5));
-            call.stage = RoundStage::Resting { until, state: needs.state };
+            let until = now + BASE_DELAY * (1 << call.rounds.min(5));
+            call.stage = RoundStage::Delayed { until, state: needs.state };
             return Ok(());
         }
         let mut open = Vec::new();
@@ -254,7 +254,7 @@ impl Rounds {
         }
         for (question, message) in open.iter().zip(messages) {
             self.questions.insert(question.id.clone(), id.clone());
-            out.tell_client(Incoming::about(message, id.clone()));
+            out.send_to_client(Incoming::about(message, id.clone()));
         }
         call.stage = RoundStage::Asking { open, answers: "{}".to_owned(), state: needs.state };
         Ok(())
@@ -288,7 +288,7 @@ impl Rounds {
         };
         call.stage = RoundStage::Running(upstream.clone());
         self.running.insert(upstream, id.clone());
-        out.tell_server(repeated);
+        out.send_to_server(repeated);
     }
 
     /// Answers a call that cannot continue. A tool call gets a result instead of an error, because the model
@@ -298,7 +298,7 @@ impl Rounds {
         if let RoundStage::Asking { open, .. } = call.stage {
             self.withdraw(id, open, out);
         }
-        out.tell_client(if call.method == method::CALL {
+        out.send_to_client(if call.method == method::CALL {
             let result = json!({"content": [{"type": "text", "text": text}], "isError": true});
             Message::result(id, &result.to_string())
         } else {
@@ -310,8 +310,8 @@ impl Rounds {
     fn withdraw(&mut self, call: &Id, open: Vec<RoundQuestion>, out: &mut Outbox) {
         for question in open {
             self.questions.remove(&question.id);
-            let message = cancelled::cancelled(&question.id);
-            out.tell_client(Incoming::about(message, call.clone()));
+            let message = cancellation::cancel(&question.id);
+            out.send_to_client(Incoming::about(message, call.clone()));
         }
     }
 }
@@ -452,17 +452,17 @@ mod tests {
     #[test]
     fn rounds_are_bounded() {
         let mut script = opened(r#"{"elicitation":{}}"#);
-        let mut heard = script.play(&[CALL]);
+        let mut output = script.play(&[CALL]);
         for round in 0.. {
-            let Some((_, rest)) = heard.split_once(r#""id":"#) else { break };
+            let Some((_, rest)) = output.split_once(r#""id":"#) else { break };
             let id = rest.split([',', '}']).next().unwrap();
             // The response has only state, so the server wants the call to be repeated later.
-            heard = script.play(&[
+            output = script.play(&[
                 &format!(r#"S {{"id":{id},"result":{{"resultType":"input_required","requestState":"s"}}}}"#),
                 "T 2",
             ]);
-            if round == MOST_ROUNDS {
-                insta::assert_snapshot!(heard, @r#"
+            if round == MAX_ROUNDS {
+                insta::assert_snapshot!(output, @r#"
                 C {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"the server needed something more than 10 times"}],"isError":true}}
                 "#);
                 return;
@@ -474,12 +474,12 @@ mod tests {
     #[test]
     fn calls_are_bounded() {
         let mut script = opened("{}");
-        for number in 0..=MOST_CALLS {
+        for number in 0..=MAX_CALLS {
             let line = format!(r#"C {{"id":{number},"method":"tools/call","params":{{}}}}"#);
-            let heard = script.play(&[&line, &line]);
+            let output = script.play(&[&line, &line]);
             let second =
                 r#""error":{"code":-32600,"message":"a request with this id is under way"}"#;
-            assert_eq!(heard.contains(second), number < MOST_CALLS, "{heard}");
+            assert_eq!(output.contains(second), number < MAX_CALLS, "{output}");
         }
     }
 }

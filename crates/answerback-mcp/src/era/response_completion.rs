@@ -5,15 +5,15 @@ use crate::link::Incoming;
 use crate::wire::{Object, ObjectError, code as wire_code, splice};
 
 /// Adds the members that a modern client requires, if they are missing. Everything else stays unchanged.
-pub(super) fn completed(answer: Incoming, method: &str) -> Incoming {
-    match written(answer.message.text(), method) {
+pub(super) fn complete_response(answer: Incoming, method: &str) -> Incoming {
+    match completed_text(answer.message.text(), method) {
         Ok(Some(text)) => Incoming { message: answer.message.with_text(text), ..answer },
         // A malformed response is forwarded unchanged, so that the client can report it.
         Ok(None) | Err(_) => answer,
     }
 }
 
-fn written(text: &str, method: &str) -> Result<Option<String>, ObjectError> {
+fn completed_text(text: &str, method: &str) -> Result<Option<String>, ObjectError> {
     let message = Object::read(text)?;
     if let Some(error) = message.get("error") {
         let error = Object::read(error)?;
@@ -65,7 +65,7 @@ mod tests {
             ("tools/call", r#"{"id":1,"result":null}"#, r#"{"id":1,"result":null}"#),
         ] {
             let answer = Incoming::from(Message::read(text.to_owned()).unwrap());
-            assert_eq!(completed(answer, method).message.text(), expected);
+            assert_eq!(complete_response(answer, method).message.text(), expected);
         }
     }
 }

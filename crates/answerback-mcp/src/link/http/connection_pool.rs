@@ -17,13 +17,13 @@ use hyper::client::conn::{TrySendError, http1};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::dial::{BoxError, Dial, Io};
+use super::dialer::{BoxError, Dialer, Io};
 
 /// The time that an idle connection is stored. Many servers close idle connections after five seconds. A request
 /// sent at that moment would be lost.
-const UNUSED: Duration = Duration::from_secs(4);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 /// The largest number of idle connections.
-const MOST_UNUSED: usize = 64;
+const MAX_IDLE: usize = 64;
 /// The limit for the head of a response, in bytes.
 const LONGEST_HEAD: usize = 1 << 16;
 
@@ -32,14 +32,14 @@ const LONGEST_HEAD: usize = 1 << 16;
 ///
 /// The task that sends a request also drives its connection until the response is read. A background task per
 /// connection would cost extra wakeups for every write and read.
-pub(super) struct Connections {
-    dial: Dial,
+pub(super) struct ConnectionPool {
+    dialer: Dialer,
     /// The full URL of the server.
     uri: Uri,
     /// The path and query of that URL, as they are sent to the server.
     target: Uri,
     host: HeaderValue,
-    unused: Arc<Unused>,
+    idle: Arc<IdleConnections>,
 }
 
 /// Tells why a request got no response.
@@ -51,24 +51,24 @@ pub(super) enum SendError {
     Broke(hyper::Error),
 }
 
-impl Connections {
+impl ConnectionPool {
     /// Creates a pool for this URL, which must have a host.
-    pub(super) fn new(dial: Dial, uri: &Uri) -> Self {
+    pub(super) fn new(dialer: Dialer, uri: &Uri) -> Self {
         let path = uri.path_and_query().cloned();
         let target = Uri::from(path.unwrap_or(PathAndQuery::from_static("/")));
         let host = HeaderValue::from_str(&host_of(uri)).unwrap_or(HeaderValue::from_static(""));
-        Self { dial, uri: uri.clone(), target, host, unused: Arc::default() }
+        Self { dialer, uri: uri.clone(), target, host, idle: Arc::default() }
     }
 
     /// Sends a request and sets its target and host.
     pub(super) async fn send(
         &self,
         mut request: Request<Full<Bytes>>,
-    ) -> Result<Response<Body>, SendError> {
+    ) -> Result<Response<PooledBody>, SendError> {
         *request.uri_mut() = self.target.clone();
         request.headers_mut().insert(HOST, self.host.clone());
-        while let Some(connection) = self.unused.take() {
-            match connection.answer(request, &self.unused).await {
+        while let Some(connection) = self.idle.take() {
+            match connection.answer(request, &self.idle).await {
                 Ok(answer) => return Ok(answer),
                 Err(mut error) => match error.take_message() {
                     // The server closed the connection in the meantime and received nothing of the request.
@@ -79,29 +79,29 @@ impl Connections {
         }
         // A new connection is rare. Boxing it keeps this future small for all other requests.
         let connection = Box::pin(self.connect()).await?;
-        let answer = connection.answer(request, &self.unused).await;
+        let answer = connection.answer(request, &self.idle).await;
         answer.map_err(|error| SendError::Broke(error.into_error()))
     }
 
-    async fn connect(&self) -> Result<Connection, SendError> {
-        let io = self.dial.connect(&self.uri).await.map_err(SendError::Unreached)?;
-        Connection::over(io).await.map_err(SendError::Broke)
+    async fn connect(&self) -> Result<HttpConnection, SendError> {
+        let io = self.dialer.connect(&self.uri).await.map_err(SendError::Unreached)?;
+        HttpConnection::over(io).await.map_err(SendError::Broke)
     }
 
     /// Closes idle connections for as long as it is polled.
-    pub(super) async fn tidy(&self) -> std::convert::Infallible {
+    pub(super) async fn close_idle(&self) -> std::convert::Infallible {
         loop {
-            self.unused.arrived.notified().await;
-            while self.unused.sweep() {
-                tokio::time::sleep(UNUSED).await;
+            self.idle.arrived.notified().await;
+            while self.idle.sweep() {
+                tokio::time::sleep(IDLE_TIMEOUT).await;
             }
         }
     }
 }
 
-impl fmt::Debug for Connections {
+impl fmt::Debug for ConnectionPool {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Connections").finish_non_exhaustive()
+        formatter.debug_struct("ConnectionPool").finish_non_exhaustive()
     }
 }
 
@@ -117,40 +117,40 @@ fn host_of(uri: &Uri) -> String {
 
 /// Holds the connections that wait for the next request.
 #[derive(Default)]
-struct Unused {
-    kept: Mutex<PooledConnection>,
-    /// Notifies [`Connections::tidy`] that there are idle connections.
+struct IdleConnections {
+    state: Mutex<IdleState>,
+    /// Notifies [`ConnectionPool::close_idle`] that there are idle connections.
     arrived: Notify,
 }
 
 #[derive(Default)]
-struct PooledConnection {
-    connections: Vec<(Connection, Instant)>,
-    is_looked_after: bool,
+struct IdleState {
+    connections: Vec<(HttpConnection, Instant)>,
+    has_sweeper: bool,
 }
 
-impl Unused {
-    fn lock(&self) -> MutexGuard<'_, PooledConnection> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+impl IdleConnections {
+    fn lock(&self) -> MutexGuard<'_, IdleState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the most recently used connection that still seems to be open.
-    fn take(&self) -> Option<Connection> {
+    fn take(&self) -> Option<HttpConnection> {
         loop {
             let (mut connection, since) = self.lock().connections.pop()?;
-            if since.elapsed() < UNUSED && connection.is_ready() {
+            if since.elapsed() < IDLE_TIMEOUT && connection.is_ready() {
                 return Some(connection);
             }
         }
     }
 
-    fn put(&self, connection: Connection) {
-        let mut kept = self.lock();
-        if kept.connections.len() >= MOST_UNUSED {
+    fn put(&self, connection: HttpConnection) {
+        let mut state = self.lock();
+        if state.connections.len() >= MAX_IDLE {
             return;
         }
-        kept.connections.push((connection, Instant::now()));
-        if !std::mem::replace(&mut kept.is_looked_after, true) {
+        state.connections.push((connection, Instant::now()));
+        if !std::mem::replace(&mut state.has_sweeper, true) {
             self.arrived.notify_one();
         }
     }
@@ -158,21 +158,21 @@ impl Unused {
     /// Closes connections that were idle for too long. Returns false if none is left, which ends the periodic
     /// check.
     fn sweep(&self) -> bool {
-        let mut kept = self.lock();
-        kept.connections.retain(|(_, since)| since.elapsed() < UNUSED);
-        kept.is_looked_after = !kept.connections.is_empty();
-        kept.is_looked_after
+        let mut state = self.lock();
+        state.connections.retain(|(_, since)| since.elapsed() < IDLE_TIMEOUT);
+        state.has_sweeper = !state.connections.is_empty();
+        state.has_sweeper
     }
 }
 
 /// Holds a connection and the future that drives it.
-struct Connection {
+struct HttpConnection {
     sender: http1::SendRequest<Full<Bytes>>,
     driver: Pin<Box<http1::Connection<Io, Full<Bytes>>>>,
     is_over: bool,
 }
 
-impl Connection {
+impl HttpConnection {
     async fn over(io: Io) -> hyper::Result<Self> {
         let mut builder = http1::Builder::new();
         builder.max_buf_size(LONGEST_HEAD);
@@ -197,8 +197,8 @@ impl Connection {
     async fn answer(
         mut self,
         request: Request<Full<Bytes>>,
-        unused: &Arc<Unused>,
-    ) -> Result<Response<Body>, TrySendError<Request<Full<Bytes>>>> {
+        idle: &Arc<IdleConnections>,
+    ) -> Result<Response<PooledBody>, TrySendError<Request<Full<Bytes>>>> {
         let mut answer = pin!(self.sender.try_send_request(request));
         let answer = poll_fn(|context| {
             self.drive(context);
@@ -206,42 +206,42 @@ impl Connection {
             answer.as_mut().poll(&mut Context::from_waker(Waker::noop()))
         });
         let answer = answer.await?;
-        let unused = Arc::clone(unused);
-        Ok(answer.map(|body| Body {
+        let idle = Arc::clone(idle);
+        Ok(answer.map(|body| PooledBody {
             read: body,
-            connection: Some((self, unused)),
-            is_whole: false,
+            connection: Some((self, idle)),
+            is_complete: false,
         }))
     }
 }
 
 /// Holds the body of a response and its connection. Dropping a body that was read completely returns the
 /// connection to the pool. Dropping it earlier closes the connection.
-pub(super) struct Body {
+pub(super) struct PooledBody {
     read: Incoming,
-    connection: Option<(Connection, Arc<Unused>)>,
-    is_whole: bool,
+    connection: Option<(HttpConnection, Arc<IdleConnections>)>,
+    is_complete: bool,
 }
 
-impl Body {
+impl PooledBody {
     /// Closes the connection. The response did not match the request, so later responses would not match either.
-    pub(super) fn spoil(&mut self) {
+    pub(super) fn close(&mut self) {
         self.connection = None;
     }
 }
 
-impl Drop for Body {
+impl Drop for PooledBody {
     fn drop(&mut self) {
-        if let Some((mut connection, unused)) = self.connection.take()
-            && self.is_whole
+        if let Some((mut connection, idle)) = self.connection.take()
+            && self.is_complete
             && connection.is_ready()
         {
-            unused.put(connection);
+            idle.put(connection);
         }
     }
 }
 
-impl hyper::body::Body for Body {
+impl hyper::body::Body for PooledBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -258,7 +258,7 @@ impl hyper::body::Body for Body {
             connection.drive(context);
             frame = Pin::new(&mut self.read).poll_frame(context);
         }
-        self.is_whole |= matches!(frame, Poll::Ready(None));
+        self.is_complete |= matches!(frame, Poll::Ready(None));
         frame
     }
 

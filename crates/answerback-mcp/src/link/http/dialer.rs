@@ -12,7 +12,7 @@ use super::remote::RemoteError;
 
 /// The TCP keepalive settings: idle time, interval and retries. They detect a dead peer, because a stream may be
 /// silent for long.
-const ALIVE: (Duration, Duration, u32) = (Duration::from_mins(1), Duration::from_secs(15), 4);
+const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_mins(1), Duration::from_secs(15), 4);
 
 #[cfg(feature = "tls")]
 type Connector = hyper_rustls::HttpsConnector<HttpConnector>;
@@ -26,16 +26,16 @@ pub(super) type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Opens connections within a time limit that covers DNS, TCP and TLS together.
 #[derive(Clone)]
-pub(super) struct Dial {
+pub(super) struct Dialer {
     connector: Connector,
     limit: Duration,
 }
 
-impl Dial {
+impl Dialer {
     pub(super) fn new() -> Result<Self, RemoteError> {
         let mut tcp = HttpConnector::new();
         tcp.set_nodelay(true);
-        let (first, between, times) = ALIVE;
+        let (first, between, times) = KEEPALIVE;
         tcp.set_keepalive(Some(first));
         tcp.set_keepalive_interval(Some(between));
         tcp.set_keepalive_retries(Some(times));

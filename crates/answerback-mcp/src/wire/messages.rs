@@ -1,6 +1,6 @@
 //! Splits a text with several messages, as one revision of the protocol allowed.
 
-use super::{Message, MessageError, Shape, scan};
+use super::{Message, MessageError, Shape, json_scanner};
 
 /// Iterates over the messages of a text in their order: the one message, or each message of a batch.
 ///
@@ -36,14 +36,16 @@ impl Iterator for Messages {
         match std::mem::replace(&mut self.0, BatchState::Done) {
             BatchState::Alone(message) => Some(Ok(message)),
             BatchState::Batch { text, at } => {
-                let Some((value, next)) = scan::next_in_list(&text, at) else {
-                    return (at == 0).then_some(Err(MessageError::NoMessage));
+                let Some((value, next)) = json_scanner::next_element(&text, at) else {
+                    return (at == 0).then_some(Err(MessageError::NotMessage));
                 };
                 let read = Message::read(value.to_owned());
                 self.0 = BatchState::Batch { at: next, text };
                 Some(match read {
                     // A batch must not contain batches.
-                    Ok(message) if *message.shape() == Shape::Batch => Err(MessageError::NoMessage),
+                    Ok(message) if *message.shape() == Shape::Batch => {
+                        Err(MessageError::NotMessage)
+                    }
                     read => read,
                 })
             }

@@ -32,25 +32,25 @@ impl UnreadableLine {
                 Shape::Response { id } => (Some(id.clone()), true),
                 Shape::Notification { .. } | Shape::Batch => (None, false),
             },
-            Err((text, error)) => seen_in(&text, &error),
+            Err((text, error)) => find_id(&text, &error),
         };
         Self { id, is_answer, code: code::PARSE_ERROR, reason: "is not UTF-8".to_owned() }
     }
 
     /// Describes a text that is not a message, with the parser's error.
-    pub(super) fn no_message(text: &str, error: &MessageError) -> Self {
-        let (id, is_answer) = seen_in(text, error);
+    pub(super) fn not_message(text: &str, error: &MessageError) -> Self {
+        let (id, is_answer) = find_id(text, error);
         let (code, reason) = match error {
             MessageError::NotJson(_) => (code::PARSE_ERROR, format!("is {error}")),
-            MessageError::NoMessage => (code::INVALID_REQUEST, format!("is {error}")),
+            MessageError::NotMessage => (code::INVALID_REQUEST, format!("is {error}")),
         };
         Self { id, is_answer, code, reason }
     }
 
-    /// Describes a line of more than `most` bytes, of which only the ends are known.
-    pub(super) fn too_long(head: &str, tail: &str, most: usize) -> Self {
-        let (id, is_answer) = seen_at_edges(head, tail);
-        let reason = format!("has more than {most} bytes");
+    /// Describes a line of more than `max_bytes` bytes, of which only the ends are known.
+    pub(super) fn too_long(head: &str, tail: &str, max_bytes: usize) -> Self {
+        let (id, is_answer) = find_id_at_edges(head, tail);
+        let reason = format!("has more than {max_bytes} bytes");
         Self { id, is_answer, code: code::INVALID_REQUEST, reason }
     }
 
@@ -64,16 +64,16 @@ impl UnreadableLine {
 
 /// Finds the id in a text that is not a message. The second value is true if the text looks like a response.
 /// Servers also write logs to their output, so the text must name the protocol to count as a message.
-fn seen_in(text: &str, error: &MessageError) -> (Option<Id>, bool) {
-    const NOTHING: (Option<Id>, bool) = (None, false);
+fn find_id(text: &str, error: &MessageError) -> (Option<Id>, bool) {
+    const NO_ID: (Option<Id>, bool) = (None, false);
     match error {
-        MessageError::NoMessage => {
-            let Ok(object) = Object::read_repeating(text) else { return NOTHING };
+        MessageError::NotMessage => {
+            let Ok(object) = Object::read_repeating(text) else { return NO_ID };
             let has = |name: &str| object.get(name).is_some();
             let mut ids = object.members().filter(|(name, _)| *name == "id");
             match (ids.next(), ids.next()) {
                 (Some((_, id)), None) if has("jsonrpc") => (Id::read(id), !has("method")),
-                _ => NOTHING,
+                _ => NO_ID,
             }
         }
         MessageError::NotJson(_) => {
@@ -85,9 +85,9 @@ fn seen_in(text: &str, error: &MessageError) -> (Option<Id>, bool) {
             let (head, tail) = (head.unwrap_or_default(), tail.unwrap_or_default());
             let names_protocol = |edge: &str| edge.contains("\"jsonrpc\"");
             if text.starts_with('{') && (names_protocol(head) || names_protocol(tail)) {
-                seen_at_edges(head, tail)
+                find_id_at_edges(head, tail)
             } else {
-                NOTHING
+                NO_ID
             }
         }
     }
@@ -95,7 +95,7 @@ fn seen_in(text: &str, error: &MessageError) -> (Option<Id>, bool) {
 
 /// Finds the id of a message of which only the ends are known. The id is before or after the message's long
 /// member. The second value is true if the message looks like a response.
-fn seen_at_edges(head: &str, tail: &str) -> (Option<Id>, bool) {
+fn find_id_at_edges(head: &str, tail: &str) -> (Option<Id>, bool) {
     let place = |name: &str| head.find(name);
     let answer = place("\"result\"").into_iter().chain(place("\"error\"")).min();
     let request = place("\"params\"").into_iter().chain(place("\"method\"")).min();
@@ -135,7 +135,7 @@ mod tests {
             (r#"{"result":{"id":9,"x"#, r#""id":8},"more":1}"#, None),
             (r#"{"result":{"id":9,"x"#, "xx", None),
         ] {
-            let (id, is_answer) = seen_at_edges(head, tail);
+            let (id, is_answer) = find_id_at_edges(head, tail);
             assert_eq!(id.map(|id| id.as_json().to_owned()), expected, "{head} … {tail}");
             assert!(is_answer, "{head} … {tail}");
         }
@@ -143,7 +143,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":7,"method":"m","params":{"result":"x"#,
             r#"{"jsonrpc":"2.0","id":7,"params":{"x"#,
         ] {
-            let (id, is_answer) = seen_at_edges(head, "xx");
+            let (id, is_answer) = find_id_at_edges(head, "xx");
             assert_eq!((id, is_answer), (Id::read("7"), false), "{head}");
         }
     }
@@ -152,7 +152,7 @@ mod tests {
     fn a_line_shows_for_whom_it_was() {
         let unreadable = |text: &str| {
             let (text, error) = Message::read_or_return(text.to_owned()).unwrap_err();
-            UnreadableLine::no_message(&text, &error)
+            UnreadableLine::not_message(&text, &error)
         };
         for (text, id, is_answer) in [
             // JavaScript omits a result that is undefined.
@@ -195,7 +195,7 @@ mod tests {
         #[test]
         fn every_line_can_be_looked_at(text in r#"[{\[]?([\PC]|"id"|"jsonrpc"|[:,{}]|é){0,300}"#) {
             if let Err((text, error)) = Message::read_or_return(text) {
-                UnreadableLine::no_message(&text, &error);
+                UnreadableLine::not_message(&text, &error);
             }
         }
     }

@@ -10,31 +10,35 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 use tokio::time::Instant;
 
-use super::direct::Asked;
+use super::direct_requests::DirectRequests;
 use super::exchange::Exchange;
 use super::fault::Fault;
-use super::listening::listen;
-use super::server::Server;
+use super::http_upstream::HttpUpstream;
+use super::server_stream::listen;
 use crate::link::{Incoming, WAITING};
 use crate::wire::{Id, Message, Object, Shape};
 
 /// The largest number of pending requests.
-pub(super) const MOST_REQUESTS: usize = 256;
+pub(super) const MAX_REQUESTS: usize = 256;
 /// The time that pending requests have to be answered after the link was closed. A child process has as long to
 /// end.
-const GRACE: Duration = Duration::from_secs(3);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Forwards messages until the link is closed or the server no longer knows the session.
-pub(super) async fn run(server: Arc<Server>, mut told: mpsc::Receiver<Message>, asked: Arc<Asked>) {
-    let mut tasks = Tasks::new(server.clone(), asked);
+pub(super) async fn run(
+    server: Arc<HttpUpstream>,
+    mut from_client: mpsc::Receiver<Message>,
+    direct_requests: Arc<DirectRequests>,
+) {
+    let mut tasks = LinkTasks::new(server.clone(), direct_requests);
     // Each of these futures registers itself when it is first polled, so it is created only once.
-    let mut is_left = pin!(server.say.closed());
-    let mut is_forgotten = pin!(server.session_gone.notified());
-    let mut tidying = pin!(server.tidy());
+    let mut client_left = pin!(server.to_client.closed());
+    let mut session_gone = pin!(server.session_gone.notified());
+    let mut closing_idle = pin!(server.close_idle());
     loop {
         tokio::select! {
-            message = told.recv() => match message {
-                Some(message) => tasks.take(message).await,
+            message = from_client.recv() => match message {
+                Some(message) => tasks.handle(message).await,
                 None => return tasks.end().await,
             },
             Some(ended) = tasks.exchanges.join_next_with_id() => {
@@ -42,9 +46,9 @@ pub(super) async fn run(server: Arc<Server>, mut told: mpsc::Receiver<Message>, 
                     tasks.forget(task, &request);
                 }
             }
-            () = is_left.as_mut() => return tasks.end().await,
-            never = tidying.as_mut() => match never {},
-            () = is_forgotten.as_mut() => {
+            () = client_left.as_mut() => return tasks.end().await,
+            never = closing_idle.as_mut() => match never {},
+            () = session_gone.as_mut() => {
                 tracing::info!(upstream = %server.name, "the server does not know the session any more");
                 return tasks.abandon();
             }
@@ -53,15 +57,15 @@ pub(super) async fn run(server: Arc<Server>, mut told: mpsc::Receiver<Message>, 
 }
 
 /// Holds the running work of a link.
-struct Tasks {
-    server: Arc<Server>,
+struct LinkTasks {
+    server: Arc<HttpUpstream>,
     exchanges: JoinSet<Id>,
-    under_way: HashMap<Id, RunningRequest>,
+    running: HashMap<Id, RunningRequest>,
     /// The direct requests, which run in the tasks of their callers.
-    asked: Arc<Asked>,
+    direct_requests: Arc<DirectRequests>,
     /// Sends all messages without a response from one task, which preserves their order.
-    telling: JoinHandle<()>,
-    to_tell: mpsc::Sender<Message>,
+    notifying: JoinHandle<()>,
+    notifications: mpsc::Sender<Message>,
     listening: Option<JoinHandle<()>>,
 }
 
@@ -70,101 +74,109 @@ struct RunningRequest {
     task: AbortHandle,
     is_modern: bool,
     is_subscription: bool,
-    is_given_up: Arc<AtomicBool>,
+    is_cancelled: Arc<AtomicBool>,
 }
 
-impl Tasks {
-    fn new(server: Arc<Server>, asked: Arc<Asked>) -> Self {
-        let (to_tell, mut telling) = mpsc::channel(WAITING);
-        let teller = server.clone();
-        let telling = tokio::spawn(async move {
-            while let Some(message) = telling.recv().await {
-                teller.tell(message).await;
+impl LinkTasks {
+    fn new(server: Arc<HttpUpstream>, direct_requests: Arc<DirectRequests>) -> Self {
+        let (notifications, mut notifying) = mpsc::channel(WAITING);
+        let sender = server.clone();
+        let notifying = tokio::spawn(async move {
+            while let Some(message) = notifying.recv().await {
+                sender.notify(message).await;
             }
         });
-        let (exchanges, under_way) = (JoinSet::new(), HashMap::new());
-        Self { server, exchanges, under_way, asked, telling, to_tell, listening: None }
+        let (exchanges, running) = (JoinSet::new(), HashMap::new());
+        Self {
+            server,
+            exchanges,
+            running,
+            direct_requests,
+            notifying,
+            notifications,
+            listening: None,
+        }
     }
 
-    async fn take(&mut self, message: Message) {
+    async fn handle(&mut self, message: Message) {
         match message.shape() {
             Shape::Request { id, method } => {
                 let (id, method) = (id.clone(), method.clone());
-                self.ask(message, id, method).await;
+                self.send_request(message, id, method).await;
             }
             Shape::Notification { method } if method == "notifications/cancelled" => {
                 self.cancel(message).await;
             }
             Shape::Notification { method } if method == "notifications/initialized" => {
                 // Later requests must reach a server that has already accepted this notification.
-                self.server.tell(message).await;
-                self.server.set_greeted();
+                self.server.notify(message).await;
+                self.server.set_initialized();
                 // An open stream would belong to an earlier session.
                 self.stop_listening();
                 let server = self.server.clone();
                 self.listening = Some(tokio::spawn(async move { listen(&server).await }));
             }
-            Shape::Notification { .. } | Shape::Response { .. } => self.tell(message).await,
+            Shape::Notification { .. } | Shape::Response { .. } => self.notify(message).await,
             Shape::Batch => {
                 tracing::warn!(upstream = %self.server.name, "a batch of messages was not sent");
             }
         }
     }
 
-    async fn ask(&mut self, message: Message, id: Id, method: String) {
-        if self.exchanges.len() >= MOST_REQUESTS {
+    async fn send_request(&mut self, message: Message, id: Id, method: String) {
+        if self.exchanges.len() >= MAX_REQUESTS {
             let fault =
-                Fault::new(format!("{MOST_REQUESTS} requests to the server are under way already"))
+                Fault::new(format!("{MAX_REQUESTS} requests to the server are under way already"))
                     .unsent();
-            let _ = self.server.say.send(Incoming::about(fault.answer(&id), id)).await;
+            let _ = self.server.to_client.send(Incoming::about(fault.answer(&id), id)).await;
             return;
         }
-        let headers = self.server.mirror(&message);
+        let headers = self.server.request_headers(&message);
         let is_modern = headers.is_some();
-        let is_given_up = Arc::new(AtomicBool::new(false));
+        let is_cancelled = Arc::new(AtomicBool::new(false));
         let exchange = Exchange {
             server: self.server.clone(),
             id: id.clone(),
             method,
             is_modern,
-            is_given_up: is_given_up.clone(),
+            is_cancelled: is_cancelled.clone(),
             watch: None,
         };
         let is_subscription = exchange.is_subscription();
         // Spawning moves a future and so does its end. Boxing avoids copying a large one.
         let task = self.exchanges.spawn(Box::pin(exchange.run(message, headers)));
-        self.under_way.insert(id, RunningRequest { task, is_modern, is_subscription, is_given_up });
+        self.running.insert(id, RunningRequest { task, is_modern, is_subscription, is_cancelled });
     }
 
-    async fn tell(&self, message: Message) {
+    async fn notify(&self, message: Message) {
         // The receiving task lives at least as long as this one.
-        let _ = self.to_tell.send(message).await;
+        let _ = self.notifications.send(message).await;
     }
 
     /// Cancels a request. A modern server notices that its stream is closed. A legacy server must be notified,
     /// and may answer nevertheless. A request that was already answered needs no notification.
     async fn cancel(&mut self, message: Message) {
-        let Some(request) = cancelled(&message) else { return };
-        let Some(under_way) = self.under_way.get(&request) else {
+        let Some(request) = cancelled_request(&message) else { return };
+        let Some(running) = self.running.get(&request) else {
             // The caller of a direct request has already closed the stream, which is enough for a modern server.
-            if self.asked.give_up(&request) && self.server.is_greeted() {
-                self.tell(message).await;
+            if self.direct_requests.cancel(&request) && self.server.is_initialized() {
+                self.notify(message).await;
             }
             return;
         };
-        if under_way.is_modern {
-            under_way.task.abort();
-            self.under_way.remove(&request);
+        if running.is_modern {
+            running.task.abort();
+            self.running.remove(&request);
         } else {
-            under_way.is_given_up.store(true, Ordering::Relaxed);
-            self.tell(message).await;
+            running.is_cancelled.store(true, Ordering::Relaxed);
+            self.notify(message).await;
         }
     }
 
     fn forget(&mut self, task: tokio::task::Id, request: &Id) {
         // The id may belong to a newer request by now.
-        if self.under_way.get(request).is_some_and(|under_way| under_way.task.id() == task) {
-            self.under_way.remove(request);
+        if self.running.get(request).is_some_and(|running| running.task.id() == task) {
+            self.running.remove(request);
         }
     }
 
@@ -172,23 +184,24 @@ impl Tasks {
     /// still listens.
     async fn end(mut self) {
         self.stop_listening();
-        for under_way in self.under_way.values().filter(|under_way| under_way.is_subscription) {
-            under_way.task.abort();
+        for running in self.running.values().filter(|running| running.is_subscription) {
+            running.task.abort();
         }
-        let Self { server, mut exchanges, asked, mut telling, to_tell, .. } = self;
-        drop(to_tell);
-        let deadline = Instant::now() + GRACE;
-        let answering = async {
+        let Self { server, mut exchanges, direct_requests, mut notifying, notifications, .. } =
+            self;
+        drop(notifications);
+        let deadline = Instant::now() + CLOSE_TIMEOUT;
+        let finishing = async {
             while exchanges.join_next().await.is_some() {}
-            asked.finished().await;
+            direct_requests.finished().await;
         };
         tokio::select! {
-            _ = tokio::time::timeout_at(deadline, answering) => {}
-            () = server.say.closed() => {}
+            _ = tokio::time::timeout_at(deadline, finishing) => {}
+            () = server.to_client.closed() => {}
         }
         exchanges.shutdown().await;
-        if tokio::time::timeout_at(deadline, &mut telling).await.is_err() {
-            telling.abort();
+        if tokio::time::timeout_at(deadline, &mut notifying).await.is_err() {
+            notifying.abort();
         }
         server.leave().await;
     }
@@ -196,7 +209,7 @@ impl Tasks {
     /// Ends the running work at once. Callers notice it by the end of the link.
     fn abandon(mut self) {
         self.stop_listening();
-        self.telling.abort();
+        self.notifying.abort();
     }
 
     fn stop_listening(&mut self) {
@@ -207,7 +220,7 @@ impl Tasks {
 }
 
 /// Returns the id of the request that a message cancels.
-fn cancelled(message: &Message) -> Option<Id> {
+fn cancelled_request(message: &Message) -> Option<Id> {
     let message = Object::read(message.text()).ok()?;
     let params = Object::read(message.get("params")?).ok()?;
     Id::read(params.get("requestId")?)

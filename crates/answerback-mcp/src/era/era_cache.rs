@@ -13,10 +13,10 @@ pub enum Era {
 
 /// Stores which eras a server speaks. All links to the server share it. A server may speak both eras.
 #[derive(Clone, Debug, Default)]
-pub struct EraCache(Arc<Mutex<CachedAnswer>>);
+pub struct EraCache(Arc<Mutex<EraSupport>>);
 
 #[derive(Debug, Default)]
-struct CachedAnswer {
+struct EraSupport {
     legacy: Option<bool>,
     modern: Option<bool>,
 }
@@ -24,19 +24,19 @@ struct CachedAnswer {
 impl EraCache {
     /// Returns true if the server speaks this era, or `None` if that is not known.
     pub fn speaks(&self, era: Era) -> Option<bool> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let support = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match era {
-            Era::Legacy => known.legacy,
-            Era::Modern => known.modern,
+            Era::Legacy => support.legacy,
+            Era::Modern => support.modern,
         }
     }
 
     /// Stores if the server speaks an era, or clears that with `None`.
     pub(super) fn learn(&self, era: Era, speaks: impl Into<Option<bool>>) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut support = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match era {
-            Era::Legacy => known.legacy = speaks.into(),
-            Era::Modern => known.modern = speaks.into(),
+            Era::Legacy => support.legacy = speaks.into(),
+            Era::Modern => support.modern = speaks.into(),
         }
     }
 }

@@ -12,39 +12,39 @@ const LINK: &str = "dev.answerback/link";
 const UNSENT: &str = "unsent";
 /// The member's value if the server ended during version negotiation. The restarted server receives the request
 /// in the other era.
-const AGAIN: &str = "again";
+const RESTART: &str = "again";
 
 /// Returns the error response to a request that was never sent.
-pub fn unsent(request: &Id, reason: &str) -> Message {
+pub fn unsent_error(request: &Id, reason: &str) -> Message {
     let data = json!({ LINK: UNSENT });
     Message::error(Some(request), code::INTERNAL_ERROR, reason, Some(&data))
 }
 
 /// Returns true if this is an error of the link for a request that was never sent. Such a request had no effect.
-pub fn was_unsent(answer: &Message) -> bool {
-    says(answer, UNSENT)
+pub fn is_unsent_error(answer: &Message) -> bool {
+    has_marker(answer, UNSENT)
 }
 
 /// Returns the error response to a request that the server did not read before it ended. The supervisor sends
 /// that request to the restarted server.
-pub(crate) fn again(request: &Id, reason: &str) -> Message {
-    let data = json!({ LINK: AGAIN });
+pub(crate) fn restart_error(request: &Id, reason: &str) -> Message {
+    let data = json!({ LINK: RESTART });
     Message::error(Some(request), code::INTERNAL_ERROR, reason, Some(&data))
 }
 
 /// Returns true if this is an error of the link that asks for a restart of the server.
-pub(crate) fn wants_again(answer: &Message) -> bool {
-    says(answer, AGAIN)
+pub(crate) fn is_restart_error(answer: &Message) -> bool {
+    has_marker(answer, RESTART)
 }
 
-fn says(answer: &Message, word: &str) -> bool {
-    broken_because(answer).is_some()
+fn has_marker(answer: &Message, word: &str) -> bool {
+    link_error_reason(answer).is_some()
         && splice::string_at(answer.text(), &["error", "data", LINK]).as_deref() == Some(word)
 }
 
 /// Returns the error response to a request that the server will not answer. It contains the HTTP status, if the
 /// server sent one.
-pub fn broken(request: &Id, reason: &str, status: Option<u16>) -> Message {
+pub fn link_error(request: &Id, reason: &str, status: Option<u16>) -> Message {
     let mut data = json!({ LINK: "broken" });
     if let Some(status) = status {
         data["status"] = status.into();
@@ -53,7 +53,7 @@ pub fn broken(request: &Id, reason: &str, status: Option<u16>) -> Message {
 }
 
 /// Returns the reason of an error that the link made. Returns `None` for every response of a server.
-pub fn broken_because(answer: &Message) -> Option<String> {
+pub fn link_error_reason(answer: &Message) -> Option<String> {
     // Most responses are long results, so a quick search excludes them before anything is parsed.
     if !word::LINK.is_in(answer) {
         return None;
@@ -71,19 +71,25 @@ mod tests {
     #[test]
     fn what_never_left_is_told_apart() {
         let id = Id::of_text("a");
-        assert_eq!(broken_because(&unsent(&id, "why")).as_deref(), Some("why"));
-        assert!(was_unsent(&unsent(&id, "why")) && !was_unsent(&broken(&id, "why", None)));
-        assert!(wants_again(&again(&id, "why")) && !wants_again(&unsent(&id, "why")));
+        assert_eq!(link_error_reason(&unsent_error(&id, "why")).as_deref(), Some("why"));
+        assert!(
+            is_unsent_error(&unsent_error(&id, "why"))
+                && !is_unsent_error(&link_error(&id, "why", None))
+        );
+        assert!(
+            is_restart_error(&restart_error(&id, "why"))
+                && !is_restart_error(&unsent_error(&id, "why"))
+        );
     }
 
     #[test]
     fn only_the_link_is_broken() {
         let id = Id::of_text("a");
-        assert_eq!(broken_because(&broken(&id, "why", Some(502))).as_deref(), Some("why"));
+        assert_eq!(link_error_reason(&link_error(&id, "why", Some(502))).as_deref(), Some("why"));
         for answer in
             [Message::result(&id, "{}"), Message::error(Some(&id), -32603, "no", Some(&json!(1)))]
         {
-            assert_eq!(broken_because(&answer), None);
+            assert_eq!(link_error_reason(&answer), None);
         }
     }
 }

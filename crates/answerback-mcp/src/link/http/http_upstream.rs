@@ -9,9 +9,9 @@ use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use tokio::sync::{Notify, mpsc};
 
-use super::annotations::Annotations;
-use super::connections::{Body, Connections, SendError};
+use super::connection_pool::{ConnectionPool, PooledBody, SendError};
 use super::fault::Fault;
+use super::header_arguments::HeaderAnnotations;
 use super::header_params::{self, PROTOCOL_VERSION};
 use super::remote::Remote;
 use crate::link::Incoming;
@@ -22,27 +22,27 @@ const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 /// The usual number of headers of a request, including those that the connection adds.
-const USUAL: usize = 8;
+const USUAL_HEADERS: usize = 8;
 /// The time that a server has to accept a message without a response.
-const TAKING: Duration = Duration::from_secs(30);
+const POST_TIMEOUT: Duration = Duration::from_secs(30);
 /// The time that a server has to answer the DELETE that ends a session.
-const LEAVING: Duration = Duration::from_secs(2);
+const DELETE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Holds a server and the state of its session.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(super) struct HttpUpstream {
     /// The configured name of the server.
     pub(super) name: String,
     /// The limit for a message of the server, in bytes.
-    pub(super) most: usize,
+    pub(super) max_message_bytes: usize,
     /// Sends the server's messages to the link.
-    pub(super) say: mpsc::Sender<Incoming>,
+    pub(super) to_client: mpsc::Sender<Incoming>,
     /// Notifies the link's task that the server no longer knows our session.
     pub(super) session_gone: Notify,
     remote: Remote,
-    connections: Connections,
+    connections: ConnectionPool,
     session: Mutex<LegacySession>,
-    annotations: Mutex<Annotations>,
+    annotations: Mutex<HeaderAnnotations>,
 }
 
 /// Holds the values that a legacy server expects in every request of its session.
@@ -51,11 +51,11 @@ struct LegacySession {
     id: Option<HeaderValue>,
     version: Option<HeaderValue>,
     /// True once the server has accepted `notifications/initialized`.
-    is_greeted: bool,
+    is_initialized: bool,
 }
 
 #[derive(serde::Deserialize)]
-struct Initialized {
+struct InitializeResponse {
     result: InitializeResult,
 }
 
@@ -73,18 +73,18 @@ pub(super) enum AnswerKind {
     Other,
 }
 
-impl Server {
+impl HttpUpstream {
     pub(super) fn new(
         name: &str,
         remote: Remote,
-        connections: Connections,
-        most: usize,
-        say: mpsc::Sender<Incoming>,
+        connections: ConnectionPool,
+        max_message_bytes: usize,
+        to_client: mpsc::Sender<Incoming>,
     ) -> Self {
         Self {
             name: name.to_owned(),
-            most,
-            say,
+            max_message_bytes,
+            to_client,
             session_gone: Notify::new(),
             remote,
             connections,
@@ -94,8 +94,8 @@ impl Server {
     }
 
     /// Closes idle connections while it is polled.
-    pub(super) async fn tidy(&self) -> std::convert::Infallible {
-        self.connections.tidy().await
+    pub(super) async fn close_idle(&self) -> std::convert::Infallible {
+        self.connections.close_idle().await
     }
 
     /// Returns the longest wait for the next bytes of a response.
@@ -104,8 +104,8 @@ impl Server {
     }
 
     /// Returns the headers of a modern message, or `None` for a legacy one.
-    pub(super) fn mirror(&self, message: &Message) -> Option<HeaderMap> {
-        header_params::mirror(message, &lock(&self.annotations))
+    pub(super) fn request_headers(&self, message: &Message) -> Option<HeaderMap> {
+        header_params::request_headers(message, &lock(&self.annotations))
     }
 
     /// Reads from a list of tools which arguments must be repeated in headers.
@@ -119,7 +119,7 @@ impl Server {
     }
 
     /// Stores the session id that the response to `initialize` contains.
-    pub(super) fn keep_session(&self, headers: &HeaderMap) {
+    pub(super) fn store_session(&self, headers: &HeaderMap) {
         lock(&self.session).id = headers.get(&SESSION).cloned().map(|mut id| {
             id.set_sensitive(true);
             id
@@ -127,20 +127,20 @@ impl Server {
     }
 
     /// Stores the protocol version that the response to `initialize` names.
-    pub(super) fn keep_version(&self, answer: &Message) {
-        let version = serde_json::from_str::<Initialized>(answer.text()).ok();
+    pub(super) fn store_version(&self, answer: &Message) {
+        let version = serde_json::from_str::<InitializeResponse>(answer.text()).ok();
         let version = version.and_then(|answer| answer.result.protocol_version.parse().ok());
         lock(&self.session).version = version;
     }
 
     /// Records that the server has accepted `notifications/initialized`.
-    pub(super) fn set_greeted(&self) {
-        lock(&self.session).is_greeted = true;
+    pub(super) fn set_initialized(&self) {
+        lock(&self.session).is_initialized = true;
     }
 
     /// Returns true if a legacy server has accepted `notifications/initialized`, so that requests may follow.
-    pub(super) fn is_greeted(&self) -> bool {
-        lock(&self.session).is_greeted
+    pub(super) fn is_initialized(&self) -> bool {
+        lock(&self.session).is_initialized
     }
 
     /// Posts a message and waits for the head of the response. A modern message has its own headers; a legacy one
@@ -150,11 +150,11 @@ impl Server {
         message: Message,
         modern: Option<HeaderMap>,
         limit: Duration,
-    ) -> Result<Response<Body>, Fault> {
+    ) -> Result<Response<PooledBody>, Fault> {
         let is_legacy = modern.is_none();
         let mut headers = match modern {
             Some(modern) => {
-                let mut headers = self.own_headers();
+                let mut headers = self.configured_headers();
                 headers.extend(modern);
                 headers
             }
@@ -168,10 +168,10 @@ impl Server {
     }
 
     /// Posts a message that has no response. A failure is only logged.
-    pub(super) async fn tell(&self, message: Message) {
-        let modern = self.mirror(&message);
-        let telling = async {
-            let response = self.post(message, modern, TAKING).await?;
+    pub(super) async fn notify(&self, message: Message) {
+        let modern = self.request_headers(&message);
+        let sending = async {
+            let response = self.post(message, modern, POST_TIMEOUT).await?;
             let status = response.status();
             if !status.is_success() {
                 return Err(Fault::of_answer(status, format!("the server answered {status}")));
@@ -180,17 +180,20 @@ impl Server {
             drain(response.into_body()).await;
             Ok(())
         };
-        match telling.await {
+        match sending.await {
             Ok(()) => {}
             Err(Fault::SessionGone) => self.session_gone.notify_one(),
             Err(fault) => {
-                tracing::warn!(upstream = %self.name, fault = fault.words(), "the server did not take a message");
+                tracing::warn!(upstream = %self.name, fault = fault.reason(), "the server did not take a message");
             }
         }
     }
 
     /// Opens the stream of a legacy server's own messages, or resumes a broken stream after an event.
-    pub(super) async fn get(&self, last_event: Option<&str>) -> Result<Response<Body>, Fault> {
+    pub(super) async fn get(
+        &self,
+        last_event: Option<&str>,
+    ) -> Result<Response<PooledBody>, Fault> {
         let mut headers = self.session_headers();
         headers.insert(ACCEPT, HeaderValue::from_static(EVENTS));
         if let Some(id) = last_event.and_then(|id| HeaderValue::from_bytes(id.as_bytes()).ok()) {
@@ -205,13 +208,13 @@ impl Server {
         let headers = self.session_headers();
         if headers.contains_key(&SESSION) {
             // The result does not matter: a server that rejects DELETE, or is gone, expires its sessions itself.
-            let _ = self.send(Method::DELETE, headers, Bytes::new(), true, LEAVING).await;
+            let _ = self.send(Method::DELETE, headers, Bytes::new(), true, DELETE_TIMEOUT).await;
         }
     }
 
     /// Returns the configured headers and those of a legacy session.
     fn session_headers(&self) -> HeaderMap {
-        let mut headers = self.own_headers();
+        let mut headers = self.configured_headers();
         let LegacySession { id, version, .. } = &*lock(&self.session);
         for (name, value) in [(SESSION, id), (PROTOCOL_VERSION, version)] {
             if let Some(value) = value {
@@ -222,10 +225,10 @@ impl Server {
     }
 
     /// Returns the configured headers.
-    fn own_headers(&self) -> HeaderMap {
+    fn configured_headers(&self) -> HeaderMap {
         let mut headers = self.remote.headers.clone();
         // Reserves space for all headers of a request at once.
-        headers.reserve(USUAL);
+        headers.reserve(USUAL_HEADERS);
         headers
     }
 
@@ -236,7 +239,7 @@ impl Server {
         body: Bytes,
         had_session: bool,
         limit: Duration,
-    ) -> Result<Response<Body>, Fault> {
+    ) -> Result<Response<PooledBody>, Fault> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
         *request.headers_mut() = headers;
@@ -275,7 +278,7 @@ pub(super) fn kind(headers: &HeaderMap) -> AnswerKind {
 
 /// Reads the rest of a response that is not needed, within a limit of bytes and time. The connection can then be
 /// reused.
-pub(super) async fn drain(mut body: Body) {
+pub(super) async fn drain(mut body: PooledBody) {
     const ENOUGH: usize = 1 << 16;
     const LONG: Duration = Duration::from_millis(500);
     let reading = async {
