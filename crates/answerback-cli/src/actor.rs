@@ -4,7 +4,7 @@
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
-use answerback_gateway::Surface;
+use answerback_gateway::DecisionSource;
 use answerback_http::{Scope, Token};
 use anyhow::bail;
 
@@ -27,7 +27,7 @@ pub(crate) struct ActorOptions {
 /// A caller who may decide.
 pub(crate) struct Actor {
     pub(crate) by: String,
-    pub(crate) surface: Surface,
+    pub(crate) surface: DecisionSource,
 }
 
 impl ActorOptions {
@@ -57,7 +57,7 @@ impl ActorOptions {
 impl Actor {
     fn at_terminal() -> Self {
         let user = os_user();
-        Self { surface: Surface::from("terminal").with_os_user(&user), by: user }
+        Self { surface: DecisionSource::from("terminal").with_os_user(&user), by: user }
     }
 
     fn bearing(token: &Token, location: &Location) -> anyhow::Result<Result<Self, String>> {
@@ -77,7 +77,7 @@ impl Actor {
         }
         Ok(Ok(Self {
             by: name.to_owned(),
-            surface: Surface::from("token").with_os_user(os_user()),
+            surface: DecisionSource::from("token").with_os_user(os_user()),
         }))
     }
 }

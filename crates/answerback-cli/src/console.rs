@@ -125,7 +125,7 @@ impl Behind for Server {
     }
 
     fn as_given(&self, record: &CaseRecord) -> Option<Decision> {
-        answerback_gateway::as_given(&self.store, record)
+        answerback_gateway::complete_decision(&self.store, record)
     }
 
     fn servers(&self) -> Vec<ServerView> {
@@ -200,7 +200,7 @@ fn tool(name: &str, source: &Value, is_changed: bool) -> ToolView {
                 Weight::Problem => "error".to_owned(),
                 Weight::Advice => "warning".to_owned(),
             },
-            text: format!("{}: {}", remark.what, remark.mend),
+            text: format!("{}: {}", remark.what, remark.fix),
         })
         .collect();
     ToolView {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use answerback::finding::shown_text;
 use metrics::{Counter, Histogram, counter, histogram};
 
-use crate::{Admission, Toolbox};
+use crate::Toolbox;
 
 /// The outcomes of a received call.
 const CALLS: [&str; 3] = ["forwarded", "answered", "asked"];
@@ -31,6 +31,14 @@ const LONGEST_NAME: usize = 128;
 
 /// The outcome of a result that is not inspected.
 pub(crate) const UNSEEN: &str = "unseen";
+
+/// Names the outcomes of a received call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CallDisposition {
+    Forwarded,
+    Answered,
+    Asked,
+}
 
 /// Holds the counters of a server's tools.
 #[derive(Debug)]
@@ -80,13 +88,9 @@ impl ToolCounters {
         }
     }
 
-    /// Counts a received call by its admission.
-    pub(crate) fn call(&self, admission: &Admission) {
-        let place = match admission {
-            Admission::Forward(_) => 0,
-            Admission::Answer(_) => 1,
-            Admission::Ask(_) => 2,
-        };
+    /// Counts a received call.
+    pub(crate) fn count_call(&self, disposition: CallDisposition) {
+        let place = disposition as usize;
         let begin = || Handle(self.counter("answerback_gateway_calls_total", CALLS[place]));
         self.calls[place].get_or_init(begin).0.increment(1);
     }

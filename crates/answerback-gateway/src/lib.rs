@@ -7,67 +7,68 @@
 //! change are forwarded byte for byte.
 #![warn(missing_docs)]
 
-mod admit;
 mod advice;
-mod approved_correction;
-mod ask;
-mod attempt;
 mod attest;
-mod beside;
 mod blocking;
 mod call;
+mod call_facts;
+mod case_decision;
+mod case_encryption;
+mod case_private_data;
 mod catalogue;
 mod client;
 mod client_sink;
-mod counting;
-mod cut;
-mod decide;
 mod decision_source;
-mod deliver;
+mod elicitation_form;
 mod envelope;
 mod envelope_cache;
 mod figures;
 mod gateway;
+mod gateway_message;
 mod gateway_reply;
 mod marker;
-mod open_case;
-mod original;
 mod pins;
-mod policy;
-mod record;
+mod policy_record;
 mod record_commands;
-mod rejection;
+mod recorder;
+mod recording_failure;
+mod redaction_marks;
 mod relay;
+mod reply_meta;
 mod result_tree;
-mod seal;
+mod running_calls;
 pub mod serve;
 mod servers;
 mod settings;
 mod silent_failure;
+mod state_file;
+mod task;
 mod task_notes;
-mod tasks;
+mod tool_call_request;
 #[cfg(feature = "otel")]
 mod trace;
-mod unrecorded;
+mod truncate;
+mod upstream;
 pub mod wrap;
 
-pub use admit::{Admission, Asked, Forwarded, Running};
 pub use advice::{Remark, Weight, remarks};
 pub use attest::{AttestError, Attestor};
-pub use call::{CallReadError, ToolCallRequest};
+pub use call::{Admission, BlockedCall, CallContext, ForwardedCall};
+pub use case_decision::{complete_decision, decide};
 pub use catalogue::{Toolbox, ToolboxError};
 pub use client::Client;
-pub use decide::{as_given, decide};
-pub use decision_source::Surface;
+pub use decision_source::DecisionSource;
 pub use envelope::codes;
-pub use gateway::{Gateway, Upstream};
+pub use gateway::Gateway;
 pub use pins::{PinError, Pins};
-pub use record::Recorder;
 pub use record_commands::RecordCommands;
+pub use recorder::Recorder;
 pub use servers::{Listed, Secret, ServerSettings, ServiceSettings, TokenSettings, Variable};
 pub use settings::{
     Answers, CheckMode, EnvelopeMode, GatewaySettings, ServeLimits, SettingsError, Sharing,
     ToolModes, UnknownTool,
 };
+pub use tool_call_request::{CallReadError, ToolCallRequest};
 #[cfg(feature = "otel")]
 pub use trace::Tracer;
+pub use upstream::Upstream;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use answerback::Digest;
 
-use crate::{Toolbox, beside};
+use crate::{Toolbox, state_file};
 
 /// Stores the tool definitions as they were first seen, in a file. So the gateway can report a server that
 /// changes a tool after a person approved it.
@@ -61,7 +61,7 @@ impl Pins {
 
     fn write(&self) -> Result<(), PinError> {
         let text = serde_json::to_string_pretty(&self.pinned).unwrap_or_default();
-        beside::replace(&self.file, &text)
+        state_file::replace(&self.file, &text)
             .map_err(|error| PinError { file: self.file.clone(), reason: error.to_string() })
     }
 }

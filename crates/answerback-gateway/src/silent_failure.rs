@@ -24,7 +24,7 @@ const BEGINNINGS: [&str; 7] = [
 
 /// Checks a result that is not marked as an error. A text counts as an error only if it begins like one, because
 /// a document may mention errors.
-pub(crate) fn of(result: &Value) -> Option<SilentFailure> {
+pub(crate) fn detect(result: &Value) -> Option<SilentFailure> {
     if result["isError"] == true || result.get("structuredContent").is_some_and(|it| !it.is_null())
     {
         return None;
@@ -87,7 +87,7 @@ mod tests {
             (json!({"content": [], "structuredContent": {"n": 0}}), None),
             (json!({"content": [{"type": "image", "data": ""}]}), None),
         ] {
-            assert_eq!(of(&result), expected, "{result}");
+            assert_eq!(detect(&result), expected, "{result}");
         }
     }
 }

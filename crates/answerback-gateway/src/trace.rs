@@ -13,8 +13,8 @@ use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::call::ToolCallRequest;
-use crate::gateway_reply::meta;
+use crate::reply_meta;
+use crate::tool_call_request::ToolCallRequest;
 
 /// The number of spans in the queue.
 const WAITING: usize = 1024;
@@ -226,8 +226,8 @@ fn facts(answer: &Message) -> Vec<(&'static str, String)> {
         .find_map(|path| splice::at(answer.text(), path))
         .and_then(|said| serde_json::from_str::<Value>(said).ok())
         .unwrap_or_default();
-    let retry = &said[meta::RETRY];
-    let envelope = &said[meta::ENVELOPE]["audit"]["correlation_id"];
+    let retry = &said[reply_meta::RETRY];
+    let envelope = &said[reply_meta::ENVELOPE]["audit"]["correlation_id"];
     let correlation = retry["correlationId"].as_str().or(envelope.as_str());
     [
         ("answerback.correlation_id", correlation),

@@ -393,7 +393,7 @@ async fn look_at_server(backend: &Backend, findings: &mut DoctorFindings) {
                 Weight::Advice => CheckStatus::Advice,
             };
             let about = format!("{about}, tool {name}");
-            findings.add(standing, &about, remark.what, Some(remark.mend));
+            findings.add(standing, &about, remark.what, Some(remark.fix));
         }
     }
 }

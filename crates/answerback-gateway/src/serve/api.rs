@@ -17,8 +17,8 @@ use super::names::ToolNames;
 use super::{Backend, Current, Service};
 use crate::Upstream;
 use crate::blocking;
-use crate::envelope::found;
-use crate::gateway_reply::CallClass;
+use crate::envelope::finding_code;
+use crate::gateway_message::CallClass;
 
 /// The seconds after which a client should retry if a server is missing. The server is restarted in about that
 /// time.
@@ -71,7 +71,7 @@ impl CheckTarget {
             // Tools that were listed through the hub are compiled by the first direct call.
             let listed = || {
                 let settings = current.gateway.settings();
-                backend.served.as_listed(|name| settings.allows(name)).map(Arc::new)
+                backend.served.last_upstream(|name| settings.allows(name)).map(Arc::new)
             };
             return match backend.known().or_else(listed) {
                 Some(known) => Self::Tool(known, own.to_owned()),
@@ -110,7 +110,7 @@ fn unlisted(server: &str) -> Problem {
         "The call cannot be judged: its tool is one of the server {server}, which has not listed its tools since the \
          gateway began. Nothing is known to be wrong with the call"
     );
-    let error = ErrorBuilder::new(found::TOOLS_UNKNOWN, text, "tool")
+    let error = ErrorBuilder::new(finding_code::TOOLS_UNKNOWN, text, "tool")
         .condition("The server whose tool is meant has listed its tools")
         .detail("server", server)
         .detail("class", CallClass::Wait.as_str())
@@ -130,7 +130,7 @@ async fn check(service: &Service, principal: &Principal, body: &[u8]) -> Result<
         schema.filter(|schema| !schema.is_null())
     });
     let inline = schema
-        .map(|schema| blocking::work(body.len(), || Catalogue::new([(line.tool.clone(), schema)])))
+        .map(|schema| blocking::run(body.len(), || Catalogue::new([(line.tool.clone(), schema)])))
         .transpose()
         .map_err(bad)?;
     let called = line.tool.clone();

@@ -10,7 +10,7 @@ use answerback_mcp::link::{
 };
 use tokio::io::DuplexStream;
 
-use crate::relay::Served;
+use crate::relay::ConfiguredServer;
 use crate::{GatewaySettings, Pins, Upstream};
 
 /// The size of the pipe to a server in this process, in bytes.
@@ -60,7 +60,7 @@ impl std::fmt::Debug for Within {
 #[must_use]
 pub struct Backend {
     place: Place,
-    pub(crate) served: Served,
+    pub(crate) served: ConfiguredServer,
     pub(crate) health: Arc<Health>,
     /// The protocol eras that the server speaks, as far as they are known.
     era: EraCache,
@@ -79,7 +79,7 @@ impl Backend {
             Place::Remote(remote) => remote.url().to_owned(),
             Place::Within(_) => "in this process".to_owned(),
         };
-        let mut served = Served::new(name.into(), shown, None);
+        let mut served = ConfiguredServer::new(name.into(), shown, None);
         served.is_remote = matches!(place, Place::Remote(_));
         let (health, era) = (Arc::default(), EraCache::default());
         Self { place, served, health, era, is_late: Arc::default(), apart: None }

@@ -10,13 +10,10 @@ use answerback_store::StoreError;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::approved_correction::CorrectionClaim;
-use crate::attempt::AttemptInput;
 use crate::blocking;
-use crate::client::conversation_name;
-use crate::counting::Counting;
-use crate::record::About;
-use crate::rejection::waiting;
+use crate::call::{AttemptInput, AttemptTransaction, CorrectionClaim, case_notice};
+use crate::call_facts::CallFacts;
+use crate::client::stored_conversation_name;
 use crate::{Gateway, Recorder};
 
 /// The upstream name under which these calls are recorded. The configuration does not allow it for a server.
@@ -61,7 +58,7 @@ impl Checking<'_> {
         let random = system::random()?;
         let judged = self.judged(self.line.clone());
         // Building the message processes the arguments, so it may block like the check.
-        Ok(blocking::work(self.much(), || {
+        Ok(blocking::run(self.much(), || {
             let outcome = judged.as_attempt(1, system::now(), random);
             judged.answer(outcome).into()
         }))
@@ -71,17 +68,17 @@ impl Checking<'_> {
     /// store count together, and a restart loses nothing.
     pub(super) async fn counted(mut self, conversation: &str) -> Result<Checked, StoreError> {
         // The key has four members, so it never equals a key of a forwarded call.
-        let conversation = conversation_name(conversation);
+        let conversation = stored_conversation_name(conversation);
         let key = json!([self.principal, UPSTREAM, self.server, conversation]).to_string();
         self.line = self.line.with_conversation(key);
         let Some(recorder) = &self.gateway.recorder else { return self.in_memory() };
         let judged = self.judged(self.line.clone());
         let claim = match judged.arguments.value() {
-            Some(sent) if judged.is_valid() => CorrectionClaim::of_told(sent),
+            Some(sent) if judged.is_valid() => CorrectionClaim::of_arguments(sent),
             _ => Some(CorrectionClaim::Next),
         };
         if let Some(claim) = claim
-            && let Some((permit, arguments)) = recorder.permitted(claim, judged.key()).await
+            && let Some((permit, arguments)) = recorder.find_correction(claim, judged.key()).await
         {
             let mut line = self.line.clone();
             line.arguments = Some(arguments.clone());
@@ -105,11 +102,11 @@ impl Checking<'_> {
 
     /// Returns the number of bytes of text in the arguments.
     fn much(&self) -> usize {
-        self.line.arguments.as_ref().map_or(0, blocking::text_in)
+        self.line.arguments.as_ref().map_or(0, blocking::text_bytes)
     }
 
     fn judged(&self, line: CallLine) -> Judged<'_> {
-        blocking::work(self.much(), || {
+        blocking::run(self.much(), || {
             judge(self.catalogue, line, &self.gateway.validation, self.gateway.limits)
         })
     }
@@ -117,7 +114,7 @@ impl Checking<'_> {
     fn in_memory(&self) -> Result<Checked, StoreError> {
         let random = system::random().map_err(unit)?;
         let judged = self.judged(self.line.clone());
-        Ok(blocking::work(self.much(), || {
+        Ok(blocking::run(self.much(), || {
             let outcome = judged.track(&self.gateway.tracker, system::now(), random);
             answered(judged, outcome)
         }))
@@ -134,15 +131,15 @@ impl Checking<'_> {
         // A call that names no turn gets its own.
         let turn = judged.call(random).turn;
         let turn = turn.unwrap_or_else(|| Turn::from(correlation_id.to_string().as_str()));
-        let attempt = blocking::work(self.much(), || {
+        let attempt = blocking::run(self.much(), || {
             AttemptInput::of(&judged, turn, &correlation_id.to_string(), random)
         });
         let attempt = attempt.with_permit(permit);
-        let counting = Counting {
+        let transaction = AttemptTransaction {
             attempt: attempt.clone(),
-            about: self.about(&judged, &correlation_id),
+            facts: self.facts(&judged, &correlation_id),
             parts: self.parts(recorder)?,
-            is_awaited: true,
+            is_for_program: true,
             entry: AttemptInput::entry,
         };
         let wording = judged.wording();
@@ -152,40 +149,41 @@ impl Checking<'_> {
                 if let Outcome::Blocked(blocked) = outcome {
                     let case = blocked.escalation.id.to_string();
                     // The gateway does not ask a user here. The calling program may do so.
-                    let sentence = waiting(&case, false, console.as_deref(), &commands);
+                    let sentence = case_notice(&case, false, console.as_deref(), &commands);
                     told.content.push_str(&sentence);
                 }
                 told
             });
             (told.as_ref().and_then(|told| serde_json::to_string(told).ok()), told)
         };
-        let counted = counting.count(recorder, answer).await;
+        let counted = transaction.run(recorder, answer).await;
         let (outcome, told): (Outcome, Option<ToolResult>) = match counted {
             Ok(counted) => (counted.outcome, counted.answer),
             Err(error @ StoreError::Unit(_)) => return Err(error),
             Err(error) => {
                 // The configuration allows unrecorded calls. The result of the check still applies.
                 recorder.store().excuse(error)?;
-                return Ok(blocking::work(self.much(), || {
+                return Ok(blocking::run(self.much(), || {
                     let outcome = judged.as_attempt(1, system::now(), random);
                     answered(judged, outcome)
                 }));
             }
         };
         self.gateway.observe(&attempt, &outcome);
-        let mut checked = blocking::work(self.much(), || answered(judged, outcome));
+        let mut checked = blocking::run(self.much(), || answered(judged, outcome));
         checked.line.result = told;
         Ok(checked)
     }
 
-    fn about(&self, judged: &Judged<'_>, correlation_id: &UuidV4) -> About {
-        let id = About::id_of(correlation_id);
-        About {
+    fn facts(&self, judged: &Judged<'_>, correlation_id: &UuidV4) -> CallFacts {
+        let id = CallFacts::id_of(correlation_id);
+        CallFacts {
             id,
             correlation: id,
             upstream: UPSTREAM.to_owned(),
             principal: self.principal.to_owned(),
-            tool: (judged.tool.clone(), !judged.is_unknown_tool()),
+            tool: judged.tool.clone(),
+            is_known_tool: !judged.is_unknown_tool(),
         }
     }
 

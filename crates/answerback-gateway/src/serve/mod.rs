@@ -99,7 +99,7 @@ impl Service {
     ) -> Result<(), StoreError> {
         let before = self.current();
         let next = Arc::new(Current::new(gateway, backends, Some(&before.names)));
-        next.gateway.note_start(None, &next.described()).await?;
+        next.gateway.record_start(None, &next.described()).await?;
         self.before.keep(&before);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = next;
         self.faces.retire();
@@ -209,7 +209,7 @@ impl Service {
     pub fn tell_decided(&self) {
         // A reloaded configuration keeps the existing recorder.
         if let Some(recorder) = self.current().gateway.recorder() {
-            recorder.tell_decided();
+            recorder.notify_decided();
         }
     }
 
@@ -220,7 +220,7 @@ impl Service {
     /// Returns an error if the start cannot be recorded.
     pub async fn start(&self) -> Result<(), StoreError> {
         let current = self.current();
-        current.gateway.note_start(None, &current.described()).await?;
+        current.gateway.record_start(None, &current.described()).await?;
         tokio::spawn(Arc::clone(&self.sessions).sweep());
         tokio::spawn(Arc::clone(&self.faces).sweep());
         Ok(())
@@ -235,7 +235,7 @@ impl Service {
         self.sessions.end_all().await;
         self.faces.end_all().await;
         let current = self.current();
-        current.gateway.note(Subject::Stop, None, &current.described()).await
+        current.gateway.record_config(Subject::Stop, None, &current.described()).await
     }
 
     /// Connects a client to the servers of an endpoint. Returns `None` if the endpoint no longer exists.

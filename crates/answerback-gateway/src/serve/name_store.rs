@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Backend;
 use super::names::ToolNames;
-use crate::beside;
+use crate::state_file;
 
 /// Maps the name that clients see to the tool that it belongs to.
 pub(crate) type GivenNames = BTreeMap<String, Holder>;
@@ -99,7 +99,7 @@ impl NameFile {
 
     fn keep(&self, given: GivenNames) -> io::Result<()> {
         match &self.file {
-            Some(file) => beside::replace(file, &serde_json::to_string_pretty(&given)?),
+            Some(file) => state_file::replace(file, &serde_json::to_string_pretty(&given)?),
             None => {
                 *self.given.lock().unwrap_or_else(PoisonError::into_inner) = given;
                 Ok(())

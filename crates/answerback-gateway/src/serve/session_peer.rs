@@ -6,13 +6,14 @@ use answerback_mcp::wire::Message;
 use super::hub::Hub;
 use super::{Backend, Current};
 use crate::client_sink::ClientSink;
-use crate::relay::{CarriedCall, Relay};
+use crate::relay::RelaySession;
+use crate::running_calls::CallFuture;
 use crate::{Client, Gateway};
 
 /// Connects a client to one server, or to several combined servers.
 #[derive(Clone)]
 pub(crate) enum Partner {
-    One(Arc<Relay>),
+    One(Arc<RelaySession>),
     All(Arc<Hub>),
 }
 
@@ -38,16 +39,16 @@ impl Partner {
     /// Handles a message of the client.
     pub(crate) async fn hear(&self, message: Message) {
         match self {
-            Self::One(relay) => relay.hear(message).await,
+            Self::One(relay) => relay.receive_from_client(message).await,
             Self::All(hub) => hub.hear(message).await,
         }
     }
 
     /// Starts a call that runs in its reader's task. Returns the message if it is not a call, or if there are
     /// several servers.
-    pub(crate) fn take_call(&self, message: Message) -> Result<CarriedCall, Message> {
+    pub(crate) fn take_call(&self, message: Message) -> Result<CallFuture, Message> {
         match self {
-            Self::One(relay) => relay.take_call(message),
+            Self::One(relay) => relay.start_call_in_reader(message),
             Self::All(_) => Err(message),
         }
     }
@@ -55,7 +56,7 @@ impl Partner {
     /// Waits until the servers are gone after the connections were closed.
     pub(crate) async fn gone(&self) {
         match self {
-            Self::One(relay) => relay.gone().await,
+            Self::One(relay) => relay.wait_for_server_end().await,
             Self::All(hub) => hub.gone().await,
         }
     }
@@ -75,12 +76,17 @@ pub(crate) fn relay(
     gateway: &Arc<Gateway>,
     client: &Arc<Client>,
     outlet: ClientSink,
-) -> Arc<Relay> {
+) -> Arc<RelaySession> {
     let Link { to, from, direct } = backend.link(client.principal(), gateway.settings());
-    let relay =
-        Relay::new(Arc::clone(gateway), Arc::clone(client), backend.served.clone(), outlet, to)
-            .with_direct(direct);
+    let relay = RelaySession::new(
+        Arc::clone(gateway),
+        Arc::clone(client),
+        backend.served.clone(),
+        outlet,
+        to,
+    )
+    .with_direct(direct);
     let relay = Arc::new(relay);
-    tokio::spawn(Arc::clone(&relay).from_server(from));
+    tokio::spawn(Arc::clone(&relay).read_server(from));
     relay
 }

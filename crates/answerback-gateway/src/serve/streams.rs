@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::event::{self, EventId};
 use super::stream::{Due, Stream};
 use super::stream_usage::StreamUsage;
-use crate::relay::CarriedCall;
+use crate::running_calls::CallFuture;
 
 /// The limits for the stored messages of a client: unread ones, and read ones that a resuming client may have
 /// missed.
@@ -386,7 +386,7 @@ impl Told {
 
     /// Waits until the kind of response is known. A single message is not stored. If `call` is given, it runs in
     /// the meantime.
-    pub(crate) async fn due_of(&self, mut call: Option<CarriedCall>) -> Due {
+    pub(crate) async fn due_of(&self, mut call: Option<CallFuture>) -> Due {
         poll_fn(|context| {
             if let Some(carried) = &mut call {
                 // The stream is polled right after the call, so the call need not wake this task.

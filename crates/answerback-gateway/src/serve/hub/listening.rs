@@ -101,7 +101,7 @@ impl Hub {
             return;
         }
         for server in &self.servers {
-            server.relay.hear(message.clone()).await;
+            server.relay.receive_from_client(message.clone()).await;
         }
         // A silent server is not waited for any longer, but may still send notifications.
         tokio::time::sleep(LATE).await;
@@ -193,10 +193,10 @@ impl Hub {
             listening.request.clone()
         };
         let relay = &self.servers[server].relay;
-        relay.hear(request).await;
+        relay.receive_from_client(request).await;
         // The client may have cancelled the subscription in the meantime.
         if !lock(&self.listening).contains_key(&id) {
-            relay.hear(cancellation(&id, "nobody listens any more")).await;
+            relay.receive_from_client(cancellation(&id, "nobody listens any more")).await;
         }
     }
 }

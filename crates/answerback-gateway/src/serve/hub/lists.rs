@@ -158,8 +158,10 @@ impl Hub {
             let relay = &self.servers[server].relay;
             for item in listed {
                 let named = match text(&item, "taskId") {
-                    Some(id) if relay.names_alone(&id).await && taken.insert(id.clone()) => None,
-                    Some(id) => relay.qualified(&id).to_client(&item, &[]),
+                    Some(id) if relay.has_unique_task_id(&id).await && taken.insert(id.clone()) => {
+                        None
+                    }
+                    Some(id) => relay.qualified_task_id(&id).to_client(&item, &[]),
                     None => None,
                 };
                 items.push(named.unwrap_or(item));
@@ -184,12 +186,12 @@ impl Hub {
             Some((server, own))
         });
         if let Some((server, own)) = qualified
-            && self.servers[server].relay.has_task(own, false).await
+            && self.servers[server].relay.owns_task(own, false).await
         {
             return self.forward(server, id, message).await;
         }
         for (index, server) in self.servers.iter().enumerate() {
-            if server.relay.has_task(&task, true).await {
+            if server.relay.owns_task(&task, true).await {
                 return self.forward(index, id, message).await;
             }
         }

@@ -20,7 +20,7 @@ use super::merge::{self, text};
 use super::names::ToolNames;
 use super::{Backend, Current, NameFile, header_validation, session_peer};
 use crate::client_sink::ClientSink;
-use crate::relay::{Relay, cancellation};
+use crate::relay::{RelaySession, cancellation};
 use crate::{Client, Gateway};
 use listening::ListenRequest;
 use tools::KnownTools;
@@ -70,7 +70,7 @@ pub(crate) struct Hub {
 
 struct HubServer {
     backend: Backend,
-    relay: Arc<Relay>,
+    relay: Arc<RelaySession>,
     /// True while the server is listing its tools.
     is_listing: AtomicBool,
     greeting: Mutex<GreetingState>,
@@ -148,7 +148,7 @@ impl Hub {
 
     pub(crate) async fn gone(&self) {
         for server in &self.servers {
-            server.relay.gone().await;
+            server.relay.wait_for_server_end().await;
         }
     }
 
@@ -257,7 +257,7 @@ impl Hub {
                 if let Some((server, theirs)) = of_server(id)
                     && let Some(server) = self.servers.get(server)
                 {
-                    server.relay.hear(message.with_id(&theirs)).await;
+                    server.relay.receive_from_client(message.with_id(&theirs)).await;
                 }
             }
             Shape::Notification { method } if method == "notifications/cancelled" => {
@@ -270,7 +270,7 @@ impl Hub {
                 let is_initialized = method == "notifications/initialized";
                 for server in &self.servers {
                     if !(is_initialized && server.holds(&message)) {
-                        server.relay.hear(message.clone()).await;
+                        server.relay.receive_from_client(message.clone()).await;
                     }
                 }
             }
@@ -295,10 +295,12 @@ impl Hub {
         };
         self.outlet.close(id);
         match route {
-            Some(Route::One(server)) => self.servers[server].relay.hear(message).await,
+            Some(Route::One(server)) => {
+                self.servers[server].relay.receive_from_client(message).await
+            }
             Some(Route::All) => {
                 for server in &self.servers {
-                    server.relay.hear(message.clone()).await;
+                    server.relay.receive_from_client(message.clone()).await;
                 }
             }
             // The task that looks for the server checks this state.
@@ -378,7 +380,7 @@ impl Hub {
             return false;
         }
         let relay = &self.servers[server].relay;
-        relay.hear(message).await;
+        relay.receive_from_client(message).await;
         let is_given_up = {
             let mut routes = lock(&self.routes);
             match routes.get_mut(id) {
@@ -392,7 +394,7 @@ impl Hub {
             }
         };
         if is_given_up {
-            relay.hear(cancellation(id, GIVEN_UP)).await;
+            relay.receive_from_client(cancellation(id, GIVEN_UP)).await;
         }
         !is_given_up
     }
@@ -416,13 +418,13 @@ impl Hub {
         let message = Message::read(text).ok()?;
         let (sender, answer) = oneshot::channel();
         lock(&self.waiting).insert(id.clone(), (server, sender));
-        self.servers[server].relay.hear(message).await;
+        self.servers[server].relay.receive_from_client(message).await;
         // The relay answers after its own timeout.
         let Some(most) = most.into() else { return answer.await.ok() };
         let answer = tokio::time::timeout(most, answer).await;
         if answer.is_err() {
             lock(&self.waiting).remove(&id);
-            self.servers[server].relay.hear(cancellation(&id, TOO_LONG)).await;
+            self.servers[server].relay.receive_from_client(cancellation(&id, TOO_LONG)).await;
         }
         answer.ok()?.ok()
     }
@@ -529,7 +531,7 @@ impl Hub {
         let answer = self.ask(server, method, params, None).await;
         let before = std::mem::replace(&mut *lock(greeting), GreetingState::Done);
         if let GreetingState::Asked { initialized: Some(initialized) } = before {
-            self.servers[server].relay.hear(initialized).await;
+            self.servers[server].relay.receive_from_client(initialized).await;
         }
         result(&answer?)
     }
@@ -561,7 +563,10 @@ impl Hub {
                 Ok(Err(_)) => return,
                 Err(_) => {
                     lock(&self.waiting).remove(id);
-                    self.servers[server].relay.hear(cancellation(id, TOO_LONG)).await;
+                    self.servers[server]
+                        .relay
+                        .receive_from_client(cancellation(id, TOO_LONG))
+                        .await;
                     let text = format!("no server answered within {} seconds", most.as_secs());
                     return self.fail(id, code::INTERNAL_ERROR, &text).await;
                 }

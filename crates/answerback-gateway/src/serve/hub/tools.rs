@@ -79,7 +79,7 @@ impl Hub {
             .map(|(index, server)| {
                 let place = lists.iter().position(|(listing, _)| *listing == index);
                 let now = place.map(|place| lists.swap_remove(place).1);
-                now.or_else(|| server.backend.served.listed_lately()).unwrap_or_default()
+                now.or_else(|| server.backend.served.recent_tools()).unwrap_or_default()
             })
             .collect();
         let tools = Arc::new(self.put_together(&listed));
@@ -114,7 +114,7 @@ impl Hub {
         let items = listing.await;
         asked.is_listing.store(false, Ordering::Release);
         let items = items?;
-        asked.backend.served.remember(items.clone());
+        asked.backend.served.store_tools(items.clone());
         Some(Arc::new(items))
     }
 
@@ -183,10 +183,10 @@ impl Hub {
             Admission::Ask(asked) => asked.answer,
             // No server has this tool, so the call cannot run.
             Admission::Forward(forwarded) => {
-                self.gateway.fail_unsent(forwarded.running, "no server has this tool").await
+                self.gateway.fail_unsent(forwarded.context, "no server has this tool").await
             }
         };
-        self.client.answered();
+        self.client.count_failed_call();
         self.close(id, answer).await;
     }
 

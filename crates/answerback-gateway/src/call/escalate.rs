@@ -1,19 +1,21 @@
+//! Opens the case of a call that was stopped after the last attempt.
+
 use answerback::retry::Outcome;
 use answerback_ledger::{Draft, Id};
 use answerback_store::{NewCase, StoreError, Transaction};
 
-use crate::attempt::AttemptInput;
-use crate::original::Kept;
-use crate::record::About;
-use crate::seal::Seal;
+use super::AttemptInput;
+use crate::call_facts::CallFacts;
+use crate::case_encryption::CaseCipher;
+use crate::case_private_data::CasePrivateData;
 
 /// Holds the data of a case that is being opened.
 pub(crate) struct OpenCase<'a> {
     pub(crate) attempt: &'a AttemptInput,
-    pub(crate) about: &'a About,
+    pub(crate) facts: &'a CallFacts,
     /// True if a program waits for the person's decision.
-    pub(crate) is_awaited: bool,
-    pub(crate) seal: Option<&'a Seal>,
+    pub(crate) is_for_program: bool,
+    pub(crate) cipher: Option<&'a CaseCipher>,
 }
 
 impl OpenCase<'_> {
@@ -29,11 +31,12 @@ impl OpenCase<'_> {
         };
         let id = Id::try_from(&case.id).map_err(StoreError::unit)?;
         let (digest, revision) = (case.digest, case.revision);
-        let original = self.attempt.original();
+        let redacted_arguments = self.attempt.redacted_arguments();
         let key = self.attempt.key.as_str();
         let schema = self.attempt.schema.as_ref();
-        let kept = Kept::new(key, &case.id, original.as_ref(), schema, self.seal)
-            .with_awaited(self.is_awaited);
+        let private_data =
+            CasePrivateData::new(key, &case.id, redacted_arguments.as_ref(), schema, self.cipher)
+                .for_program(self.is_for_program);
         let mut new = NewCase::new(case, content)
             .with_reference(reference)
             .with_blocked_key(&self.attempt.key);
@@ -41,8 +44,8 @@ impl OpenCase<'_> {
         for source in transaction.attempt_sources(&self.attempt.key)? {
             new = new.with_source(source);
         }
-        transaction.put_case(&new.with_private(kept.to_bytes()))?;
-        let draft = self.about.on(Draft::escalation(id, digest, revision));
+        transaction.put_case(&new.with_private(private_data.to_bytes()))?;
+        let draft = self.facts.add_to(Draft::escalation(id, digest, revision));
         transaction.append(&draft)?;
         Ok(())
     }

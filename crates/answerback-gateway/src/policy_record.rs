@@ -10,17 +10,17 @@ use crate::settings::{CheckMode, EnvelopeMode, ToolModes, UnknownTool};
 
 impl Gateway {
     /// Records a start and the policy that applies from then on.
-    pub(crate) async fn note_start(
+    pub(crate) async fn record_start(
         &self,
         upstream: Option<&str>,
         started: &Value,
     ) -> Result<(), StoreError> {
-        self.note(Subject::Start, upstream, started).await?;
-        self.note(Subject::Policy, upstream, &self.policy()).await
+        self.record_config(Subject::Start, upstream, started).await?;
+        self.record_config(Subject::Policy, upstream, &self.policy()).await
     }
 
     /// Records a configuration document that applies from now on, or until now.
-    pub(crate) async fn note(
+    pub(crate) async fn record_config(
         &self,
         subject: Subject,
         upstream: Option<&str>,
@@ -36,16 +36,16 @@ impl Gateway {
         let (settings, validation) = (&self.settings, &self.applied_validation);
         let mut tools = Map::new();
         for (name, modes) in &settings.tools {
-            tools.insert(name.clone(), of_modes(*modes));
+            tools.insert(name.clone(), modes_document(*modes));
         }
         for (name, tool) in &validation.overrides {
             let known = tools.entry(name.clone()).or_insert_with(|| json!({}));
-            known["validation"] = of_tool(tool);
+            known["validation"] = tool_document(tool);
         }
         json!({
             "version": env!("CARGO_PKG_VERSION"),
-            "default": of_modes(settings.default),
-            "validation": of_tool(&validation.default),
+            "default": modes_document(settings.default),
+            "validation": tool_document(&validation.default),
             "tools": tools,
             "allow": settings.allow,
             "deny": settings.deny,
@@ -58,17 +58,17 @@ impl Gateway {
                 EnvelopeMode::Meta => "meta",
                 EnvelopeMode::Structured => "structured",
             },
-            "pinning": of_mode(settings.pinning),
+            "pinning": mode_name(settings.pinning),
             "shown_bytes": settings.shown_bytes,
         })
     }
 }
 
-fn of_modes(modes: ToolModes) -> Value {
-    json!({"input": of_mode(modes.input), "output": of_mode(modes.output)})
+fn modes_document(modes: ToolModes) -> Value {
+    json!({"input": mode_name(modes.input), "output": mode_name(modes.output)})
 }
 
-const fn of_mode(mode: CheckMode) -> &'static str {
+const fn mode_name(mode: CheckMode) -> &'static str {
     match mode {
         CheckMode::Off => "off",
         CheckMode::Warn => "warn",
@@ -76,7 +76,7 @@ const fn of_mode(mode: CheckMode) -> &'static str {
     }
 }
 
-fn of_tool(settings: &ToolSettings) -> Value {
+fn tool_document(settings: &ToolSettings) -> Value {
     json!({
         "max_attempts": settings.retry.max_attempts(),
         "strict": settings.strict,

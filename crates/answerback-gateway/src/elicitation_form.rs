@@ -8,7 +8,7 @@ use answerback::retry::Escalation;
 use answerback_mcp::wire::{Message, Object};
 use serde_json::{Value, json};
 
-use crate::call::Answers;
+use crate::tool_call_request::ElicitationAnswers;
 
 /// The limit for each text in a form, in characters.
 const SUMMARY: usize = 1500;
@@ -60,41 +60,41 @@ pub(crate) fn input_required(escalation: &Escalation) -> Value {
 }
 
 /// Returns the case that a repeated call answers, if the state is one of ours.
-pub(crate) fn case_of(answers: &Answers) -> Option<UuidV7> {
+pub(crate) fn case_in_state(answers: &ElicitationAnswers) -> Option<UuidV7> {
     UuidV7::try_from(answers.state.strip_prefix(STATE)?.to_owned()).ok()
 }
 
 /// Returns the user's decision from a repeated call, or `None` if the user declined.
-pub(crate) fn answered(answers: &Answers) -> Result<Option<Decision>, String> {
+pub(crate) fn decision_in_call(answers: &ElicitationAnswers) -> Result<Option<Decision>, String> {
     let responses: Value =
         serde_json::from_str(&answers.responses).map_err(|error| error.to_string())?;
-    said(&responses[QUESTION])
+    decision_in_result(&responses[QUESTION])
 }
 
 /// Returns the user's decision, or `None` if the user declined. The error tells why the answer cannot be used.
-pub(crate) fn answer(reply: &Message) -> Result<Option<Decision>, String> {
+pub(crate) fn decision_in_reply(reply: &Message) -> Result<Option<Decision>, String> {
     let Some(result) = Object::read(reply.text()).ok().and_then(|reply| reply.get("result")) else {
         // The client cannot ask its user after all.
         return Ok(None);
     };
-    said(&serde_json::from_str(result).map_err(|error| error.to_string())?)
+    decision_in_result(&serde_json::from_str(result).map_err(|error| error.to_string())?)
 }
 
-fn said(result: &Value) -> Result<Option<Decision>, String> {
+fn decision_in_result(result: &Value) -> Result<Option<Decision>, String> {
     if result["action"] != "accept" {
         return Ok(None);
     }
     let content = &result["content"];
-    let said = |name: &str| content[name].as_str().map(str::trim).filter(|text| !text.is_empty());
+    let text = |name: &str| content[name].as_str().map(str::trim).filter(|text| !text.is_empty());
     match content["decision"].as_str() {
-        Some("stop") => Ok(Some(Decision::Reject { reason: said("guidance").map(str::to_owned) })),
+        Some("stop") => Ok(Some(Decision::Reject { reason: text("guidance").map(str::to_owned) })),
         Some("guide") => {
-            let message = said("guidance").ok_or("no guidance was given")?.to_owned();
+            let message = text("guidance").ok_or("no guidance was given")?.to_owned();
             Ok(Some(Decision::Respond { message }))
         }
         Some("correct") => {
-            let text = said("arguments").ok_or("no corrected arguments were given")?;
-            let arguments = corrected(text)?;
+            let text = text("arguments").ok_or("no corrected arguments were given")?;
+            let arguments = parse_arguments(text)?;
             if !arguments.is_object() {
                 return Err("the corrected arguments are not a JSON object".to_owned());
             }
@@ -106,7 +106,7 @@ fn said(result: &Value) -> Result<Option<Decision>, String> {
 
 /// Parses the arguments that a person wrote with the same rules as a call's. A repeated name is rejected, because
 /// the intended value is unknown.
-fn corrected(text: &str) -> Result<Value, String> {
+fn parse_arguments(text: &str) -> Result<Value, String> {
     let read = json::read(text.as_bytes(), Limits::default())
         .map_err(|error| format!("the corrected arguments are not JSON: {error}"))?;
     match read.repeated() {
@@ -123,11 +123,11 @@ mod tests {
 
     fn read(result: Value) -> Result<Option<Decision>, String> {
         let id = answerback_mcp::wire::Id::of_text("x");
-        answer(&Message::result(&id, &result.to_string()))
+        decision_in_reply(&Message::result(&id, &result.to_string()))
     }
 
     #[test]
-    fn what_a_person_can_say() {
+    fn each_decision_of_a_person_is_parsed() {
         let accept = |content: Value| json!({"action": "accept", "content": content});
         assert_eq!(read(json!({"action": "decline"})), Ok(None));
         assert_eq!(read(json!({"action": "cancel"})), Ok(None));

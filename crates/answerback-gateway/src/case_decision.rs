@@ -14,18 +14,19 @@ use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 use crate::blocking;
-use crate::original::{self, Kept, Original};
-use crate::seal::{Purpose, Seal};
-use crate::{Recorder, Surface};
+use crate::case_encryption::{CaseCipher, CipherPurpose};
+use crate::case_private_data::CasePrivateData;
+use crate::redaction_marks::{RedactedArguments, fill_marks};
+use crate::{DecisionSource, Recorder};
 
 /// The interval at which a waiting call reads its case, because other processes may decide it.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Decides a case. The decision is recorded and applied to the case's calls in one transaction. The first
 /// decision wins, and repeating it gives the same answer.
 ///
 /// Everything that is stored is redacted. The complete answer is stored encrypted for the program that asked,
-/// which reads it with [`as_given`].
+/// which reads it with [`complete_decision`].
 ///
 /// Corrected arguments may contain marks such as `[redacted: token]` that the person was shown. Each mark is
 /// replaced with the value that it hides. The value stays hidden: it is recorded redacted, and stored encrypted
@@ -39,41 +40,47 @@ pub fn decide(
     store: &Store,
     case: UuidV7,
     submission: Submission,
-    surface: impl Into<Surface>,
+    source: impl Into<DecisionSource>,
 ) -> Result<Ticket<CaseRecord>, StoreError> {
-    let (keeping, seal, surface) = (store.clone(), Seal::of(store), surface.into());
-    let deciding = Deciding { store: keeping, seal, case, given: submission, surface };
-    store.write(move |transaction| deciding.enact(transaction))
+    let input = DecisionInput {
+        store: store.clone(),
+        cipher: CaseCipher::of(store),
+        case,
+        submitted: submission,
+        source: source.into(),
+    };
+    store.write(move |transaction| input.apply(transaction))
 }
 
 /// Returns the complete decision, if parts of it are redacted in the record. It is stored for the program that
 /// asked, until that program acknowledges it or the case expires. Returns `None` if the record itself is
 /// complete.
-pub fn as_given(store: &Store, record: &CaseRecord) -> Option<Decision> {
+pub fn complete_decision(store: &Store, record: &CaseRecord) -> Option<Decision> {
     record.case.decision()?;
-    let sealed = std::str::from_utf8(record.private.as_deref()?).ok()?;
-    let opened = Seal::of(store)?.open(Purpose::Answer, &record.case.id, sealed);
-    let opened = opened
+    let encrypted = std::str::from_utf8(record.private.as_deref()?).ok()?;
+    let decrypted =
+        CaseCipher::of(store)?.decrypt(CipherPurpose::Answer, &record.case.id, encrypted);
+    let decrypted = decrypted
         .inspect_err(
             |error| tracing::warn!(case = %record.case.id, %error, "an answer is not readable"),
         )
         .ok()?;
-    serde_json::from_slice(&opened).ok()
+    serde_json::from_slice(&decrypted).ok()
 }
 
 impl Recorder {
     /// Notifies this process of a decision, so that waiting calls continue at once.
-    pub fn tell_decided(&self) {
-        self.news.send_replace(());
+    pub fn notify_decided(&self) {
+        self.decided_cases.send_replace(());
     }
 
     /// Waits until a case is decided. Decisions of this process are notified; those of other processes are found
     /// by polling.
-    pub(crate) async fn decided(&self, case: &UuidV7) {
-        let mut news = self.news.subscribe();
+    pub(crate) async fn wait_for_decision(&self, case: &UuidV7) {
+        let mut decided_cases = self.decided_cases.subscribe();
         while !self.is_decided(case).await {
             // `self` owns the sender, so the channel stays open.
-            let _ = tokio::time::timeout(LOOK_EVERY, news.changed()).await;
+            let _ = tokio::time::timeout(POLL_INTERVAL, decided_cases.changed()).await;
         }
     }
 
@@ -97,78 +104,82 @@ impl Recorder {
 }
 
 /// Returns a decision without secrets: those that are recognized, and those that the calls' schema marks.
-fn hidden(decision: &Decision, schema: Option<&Schema>) -> Decision {
+fn redact_decision(decision: &Decision, schema: Option<&Schema>) -> Decision {
     match decision {
         Decision::Modify { arguments } => {
-            let arguments = blocking::work(blocking::text_in(arguments), || {
+            let arguments = blocking::run(blocking::text_bytes(arguments), || {
                 let shown = schema.map(|schema| schema.without_secrets(arguments));
                 secrets::redact_value(shown.as_deref().unwrap_or(arguments))
             });
             Decision::Modify { arguments }
         }
-        Decision::Reject { reason } => Decision::Reject { reason: reason.as_deref().map(redacted) },
-        Decision::Respond { message } => Decision::Respond { message: redacted(message) },
+        Decision::Reject { reason } => {
+            Decision::Reject { reason: reason.as_deref().map(redact_text) }
+        }
+        Decision::Respond { message } => Decision::Respond { message: redact_text(message) },
         other => other.clone(),
     }
 }
 
-fn redacted(text: &str) -> String {
-    blocking::work(text.len(), || secrets::redact(text).into_owned())
+fn redact_text(text: &str) -> String {
+    blocking::run(text.len(), || secrets::redact(text).into_owned())
 }
 
 /// Holds a decision that is being recorded, as the person gave it.
-struct Deciding {
+struct DecisionInput {
     store: Store,
-    seal: Option<Seal>,
+    cipher: Option<CaseCipher>,
     case: UuidV7,
-    given: Submission,
-    surface: Surface,
+    submitted: Submission,
+    source: DecisionSource,
 }
 
-impl Deciding {
-    fn enact(&self, transaction: &mut dyn Transaction) -> Result<CaseRecord, StoreError> {
+impl DecisionInput {
+    fn apply(&self, transaction: &mut dyn Transaction) -> Result<CaseRecord, StoreError> {
         let id = &self.case;
-        let before = transaction.case(id)?;
-        let was_decided = before.as_ref().is_some_and(|record| record.case.decision().is_some());
-        let kept = before.as_ref().and_then(Kept::of);
-        let schema = kept.as_ref().and_then(Kept::schema);
-        let mut submission = self.given.clone();
-        submission.decision = hidden(&self.given.decision, schema.as_ref());
+        let previous = transaction.case(id)?;
+        let was_decided = previous.as_ref().is_some_and(|record| record.case.decision().is_some());
+        let private_data = previous.as_ref().and_then(CasePrivateData::read);
+        let schema = private_data.as_ref().and_then(CasePrivateData::schema);
+        let mut submission = self.submitted.clone();
+        submission.decision = redact_decision(&self.submitted.decision, schema.as_ref());
         let record = transaction.decide_case(id, &submission)?;
         if was_decided {
             return Ok(record);
         }
         let shown: Value = serde_json::from_slice(&record.content).unwrap_or_default();
-        if let Some(reason) = misfit(record.case.kind, &shown, &self.given.decision) {
+        if let Some(reason) = misfit(record.case.kind, &shown, &self.submitted.decision) {
             return Err(StoreError::unit(reason));
         }
         // The program that waits for the decision receives all of it.
-        let (whole, permit) = match (&self.given.decision, &submission.decision) {
-            (Decision::Modify { arguments: written }, Decision::Modify { arguments: told }) => {
-                let seal = self.seal.as_ref();
-                let original = kept.as_ref().and_then(|kept| kept.original(id, seal));
-                let correction = Correction { written, told, seal };
-                let whole = correction.whole(original.as_ref(), schema.as_ref());
-                let whole = whole.map_err(StoreError::unit)?;
+        let (complete, permit) = match (&self.submitted.decision, &submission.decision) {
+            (Decision::Modify { arguments: entered }, Decision::Modify { arguments: recorded }) => {
+                let cipher = self.cipher.as_ref();
+                let original = private_data
+                    .as_ref()
+                    .and_then(|private_data| private_data.original(id, cipher));
+                let correction = CorrectedArguments { entered, recorded, cipher };
+                let complete = correction.with_marks_filled(original.as_ref(), schema.as_ref());
+                let complete = complete.map_err(StoreError::unit)?;
                 // A permit is useful only for calls that are counted.
-                let permit = kept.as_ref().map(|_| correction.permit(id, &whole));
+                let permit = private_data.as_ref().map(|_| correction.permit(id, &complete));
                 let permit = permit.transpose().map_err(StoreError::unit)?;
-                (Decision::Modify { arguments: whole }, permit)
+                (Decision::Modify { arguments: complete }, permit)
             }
-            (given, _) => (given.clone(), None),
+            (submitted, _) => (submitted.clone(), None),
         };
-        let is_awaited = record.case.kind != CaseKind::Escalation
-            || kept.as_ref().is_some_and(|kept| kept.is_awaited);
-        let retry_key = kept.map(|kept| RetryKey::new(&kept.retry_key));
+        let is_for_program = record.case.kind != CaseKind::Escalation
+            || private_data.as_ref().is_some_and(|private_data| private_data.is_for_program);
+        let retry_key = private_data.map(|private_data| RetryKey::new(&private_data.retry_key));
         if let Some(key) = &retry_key {
-            take_effect(transaction, key, id, &submission, permit)?;
+            apply_to_calls(transaction, key, id, &submission, permit)?;
         }
-        let word = submission.decision.kind().as_str();
-        let (Ok(case), Ok(decision)) = (Id::try_from(id), Token::new(word)) else {
+        let verdict = submission.decision.kind().as_str();
+        let (Ok(case), Ok(decision)) = (Id::try_from(id), Token::new(verdict)) else {
             return Err(StoreError::unit("the case has no id that the ledger can hold"));
         };
         let draft = Draft::decision(case, decision, record.case.digest, record.case.revision)
-            .with_part(self.part(&submission)?);
+            .with_part(self.entry_part(&submission)?);
         let appended = transaction.append(&draft)?;
         transaction.said_in(id, &entry_reference(appended.index))?;
         // The state stores the person's message until the model receives it.
@@ -177,70 +188,75 @@ impl Deciding {
         }
         tell_decision(transaction, &record.case)?;
         // A model receives the recorded text. A program that asked receives the original text.
-        if is_awaited && whole != submission.decision {
-            let sealed = self.sealed(&whole).map_err(StoreError::unit)?;
-            transaction.keep_private(id, Some(sealed.as_bytes()))?;
+        if is_for_program && complete != submission.decision {
+            let encrypted = self.encrypt_for_program(&complete).map_err(StoreError::unit)?;
+            transaction.keep_private(id, Some(encrypted.as_bytes()))?;
         }
         Ok(record)
     }
 
     /// Builds the part of the entry that contains the decision.
-    fn part(&self, submission: &Submission) -> Result<Part, StoreError> {
-        let mut said = json!({
+    fn entry_part(&self, submission: &Submission) -> Result<Part, StoreError> {
+        let mut document = json!({
             "decision": submission.decision,
             "by": submission.by,
-            "surface": self.surface.name,
+            "surface": self.source.name,
         });
-        if let Some(user) = &self.surface.os_user {
-            said["os_user"] = user.as_str().into();
+        if let Some(user) = &self.source.os_user {
+            document["os_user"] = user.as_str().into();
         }
-        self.store.part("decision", secrets::redact_value(&said).to_string().into_bytes())
+        self.store.part("decision", secrets::redact_value(&document).to_string().into_bytes())
     }
 
     /// Encrypts the complete decision for the program that waits for it.
-    fn sealed(&self, whole: &Decision) -> Result<String, String> {
-        let seal = self.seal.as_ref().ok_or("there is no key to hide the answer with")?;
-        let bytes = serde_json::to_vec(whole).map_err(|error| error.to_string())?;
-        let sealed = seal.close(Purpose::Answer, &self.case, &Zeroizing::new(bytes));
-        sealed.map_err(|error| error.to_string())
+    fn encrypt_for_program(&self, complete: &Decision) -> Result<String, String> {
+        let cipher = self.cipher.as_ref().ok_or("there is no key to hide the answer with")?;
+        let bytes = serde_json::to_vec(complete).map_err(|error| error.to_string())?;
+        let encrypted = cipher.encrypt(CipherPurpose::Answer, &self.case, &Zeroizing::new(bytes));
+        encrypted.map_err(|error| error.to_string())
     }
 }
 
 /// Holds arguments that a person corrected.
 #[derive(Clone, Copy)]
-struct Correction<'a> {
+struct CorrectedArguments<'a> {
     /// The arguments as the person wrote them.
-    written: &'a Value,
+    entered: &'a Value,
     /// The arguments as they are recorded and sent to the model.
-    told: &'a Value,
-    seal: Option<&'a Seal>,
+    recorded: &'a Value,
+    cipher: Option<&'a CaseCipher>,
 }
 
-impl Correction<'_> {
+impl CorrectedArguments<'_> {
     /// Returns the arguments with every mark replaced, if they fit the schema of the case's calls.
-    fn whole(self, original: Option<&Original>, schema: Option<&Schema>) -> Result<Value, String> {
-        let whole = original::filled(self.written, original).map_err(|it| it.to_string())?;
-        match schema.and_then(|schema| call::misfit(schema, &whole)) {
+    fn with_marks_filled(
+        self,
+        original: Option<&RedactedArguments>,
+        schema: Option<&Schema>,
+    ) -> Result<Value, String> {
+        let complete = fill_marks(self.entered, original).map_err(|it| it.to_string())?;
+        match schema.and_then(|schema| call::misfit(schema, &complete)) {
             Some(misfit) => {
                 Err(format!("the corrected arguments do not fit the tool's schema: {misfit}"))
             }
-            None => Ok(whole),
+            None => Ok(complete),
         }
     }
 
     /// Returns the permit to run the arguments once. It applies to the call that waits for the case, or to a call
     /// with the arguments as the model received them. Nothing is encrypted if the model received all of them.
-    fn permit(self, case: &UuidV7, whole: &Value) -> Result<Permit, String> {
-        let digest = Digest::of(self.told);
-        if whole == self.told {
+    fn permit(self, case: &UuidV7, complete: &Value) -> Result<Permit, String> {
+        let digest = Digest::of(self.recorded);
+        if complete == self.recorded {
             return Ok(Permit::of_told(case.clone(), digest));
         }
-        let seal = self.seal.ok_or("there is no key to hide the corrected arguments with")?;
-        let bytes = Zeroizing::new(whole.to_string().into_bytes());
-        let sealed = seal.close(Purpose::Correction, case, &bytes).map_err(|it| it.to_string())?;
-        let permit = Permit::new(case.clone(), digest, sealed);
+        let cipher = self.cipher.ok_or("there is no key to hide the corrected arguments with")?;
+        let bytes = Zeroizing::new(complete.to_string().into_bytes());
+        let encrypted =
+            cipher.encrypt(CipherPurpose::Correction, case, &bytes).map_err(|it| it.to_string())?;
+        let permit = Permit::new(case.clone(), digest, encrypted);
         permit.ok_or_else(|| {
-            let (length, most) = (bytes.len(), Seal::room_in(Permit::MAX_BYTES));
+            let (length, most) = (bytes.len(), CaseCipher::plaintext_capacity(Permit::MAX_BYTES));
             format!("corrected arguments with something hidden in them have at most {most} bytes; these have {length}")
         })
     }
@@ -259,44 +275,44 @@ pub(crate) fn resolve_by_model(
     }
     let submission = Submission::by_model(&record.case);
     let record = transaction.decide_case(id, &submission)?;
-    let word = Token::new(submission.decision.kind().as_str());
-    let (Ok(case), Ok(word)) = (Id::try_from(id), word) else {
+    let verdict = Token::new(submission.decision.kind().as_str());
+    let (Ok(case), Ok(verdict)) = (Id::try_from(id), verdict) else {
         return Err(StoreError::unit("the case has no id that the ledger can hold"));
     };
-    let said =
+    let document =
         json!({"decision": submission.decision, "by": submission.by, "surface": "tools/call"});
-    let part = recorder.store().part("decision", said.to_string().into_bytes())?;
-    let draft = Draft::decision(case, word, record.case.digest, record.case.revision);
-    let appended = transaction.append(&draft.with_part(part))?;
+    let entry_part = recorder.store().part("decision", document.to_string().into_bytes())?;
+    let draft = Draft::decision(case, verdict, record.case.digest, record.case.revision);
+    let appended = transaction.append(&draft.with_part(entry_part))?;
     transaction.said_in(id, &entry_reference(appended.index))?;
     tell_decision(transaction, &record.case)
 }
 
 /// Returns the key that the calls of a case are counted under.
 pub(crate) fn retry_key(record: &CaseRecord) -> Option<RetryKey> {
-    Kept::of(record).map(|kept| RetryKey::new(&kept.retry_key))
+    CasePrivateData::read(record).map(|private_data| RetryKey::new(&private_data.retry_key))
 }
 
-fn take_effect(
+fn apply_to_calls(
     transaction: &mut dyn Transaction,
     key: &RetryKey,
     case: &UuidV7,
     submission: &Submission,
     permit: Option<Permit>,
 ) -> Result<(), StoreError> {
-    let Some(kept) = transaction.attempt(key)? else { return Ok(()) };
+    let Some(stored) = transaction.attempt(key)? else { return Ok(()) };
     let now = transaction.now();
     // The time that a decision is stored does not depend on the tool.
     let policy = Policy::default();
     let context = Context::new(&policy, &HideSecrets, now);
     let event = Event::Decision { case, decision: &submission.decision };
-    let step = step(Some(kept.state), event, &context);
+    let step = step(Some(stored.state), event, &context);
     let permit = permit.filter(|_| step.outcome == Outcome::Applied);
     let state = match permit {
         Some(permit) => step.state.map(|state| state.with_permit(permit)),
         None => step.state,
     };
-    if transaction.swap_attempt(key, Some(kept.revision), state.as_ref())? {
+    if transaction.swap_attempt(key, Some(stored.revision), state.as_ref())? {
         Ok(())
     } else {
         Err(StoreError::Damaged("a retry state changed under the lock".into()))

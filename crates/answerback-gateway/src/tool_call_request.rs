@@ -1,3 +1,5 @@
+//! Reads the `tools/call` requests of clients.
+
 use answerback::UuidV7;
 use answerback::json::Limits;
 use answerback::judge::{CallLine, CallLineError};
@@ -28,19 +30,19 @@ pub struct ToolCallRequest {
     /// True if the request belongs to a stateless revision of the protocol.
     pub(crate) is_modern: bool,
     /// The user's answers, if the client repeats the call after `input_required`.
-    pub(crate) answers: Option<Answers>,
-    /// The case that the call waited for, if a person was asked about it.
-    pub(crate) waited_for: Option<UuidV7>,
+    pub(crate) answers: Option<ElicitationAnswers>,
+    /// The case that the call waited for and that a person has decided.
+    pub(crate) decided_case: Option<UuidV7>,
     /// The number of failed calls that the client had been answered when this call arrived. `None` means the
     /// number at the time of the check.
-    pub(crate) arrived: Option<u64>,
-    /// True if the client's user is asked about the call when it is blocked.
-    pub(crate) asks_user: bool,
+    pub(crate) failed_calls_before: Option<u64>,
+    /// True if the client's user can be asked about the call when it is blocked.
+    pub(crate) may_ask_user: bool,
 }
 
 /// Holds the answers in a call that is repeated after `input_required`.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Answers {
+pub(crate) struct ElicitationAnswers {
     /// The `requestState` that we issued with the question.
     pub(crate) state: String,
     /// The `inputResponses` as JSON text.
@@ -69,12 +71,14 @@ impl ToolCallRequest {
         let name = members.get("name").and_then(text).ok_or(CallReadError::NoName)?;
         let arguments = members.get("arguments").map(str::to_owned);
         let own_meta = members.get("_meta").map(str::to_owned);
-        let said = own_meta.as_deref().map(Object::read).transpose()?;
-        let conversation = said.as_ref().and_then(|meta| text(meta.get(CONVERSATION)?));
-        let is_modern = said.as_ref().is_some_and(|said| said.get(meta::VERSION).is_some());
+        let meta_members = own_meta.as_deref().map(Object::read).transpose()?;
+        let conversation = meta_members.as_ref().and_then(|meta| text(meta.get(CONVERSATION)?));
+        let is_modern = meta_members
+            .as_ref()
+            .is_some_and(|meta_members| meta_members.get(meta::VERSION).is_some());
         let answers = members.get("requestState").and_then(text).map(|state| {
             let responses = members.get("inputResponses").unwrap_or("{}").to_owned();
-            Answers { state, responses }
+            ElicitationAnswers { state, responses }
         });
         let params = params.to_owned();
         Ok(Self {
@@ -87,15 +91,15 @@ impl ToolCallRequest {
             conversation,
             is_modern,
             answers,
-            waited_for: None,
-            arrived: None,
-            asks_user: false,
+            decided_case: None,
+            failed_calls_before: None,
+            may_ask_user: false,
         })
     }
 
     /// Builds a call from another message about it, such as a request for a task's result. A notification has no
     /// id, so its id is empty.
-    pub(crate) fn named(request: Message, tool: &str) -> Option<Self> {
+    pub(crate) fn about_task(request: Message, tool: &str) -> Option<Self> {
         let id = match request.shape() {
             Shape::Request { id, .. } => id.clone(),
             _ => Id::of_text(""),
@@ -112,34 +116,34 @@ impl ToolCallRequest {
             conversation: None,
             is_modern,
             answers: None,
-            waited_for: None,
-            arrived: None,
-            asks_user: false,
+            decided_case: None,
+            failed_calls_before: None,
+            may_ask_user: false,
             message: request,
         })
     }
 
     /// Sets how many failed calls the client had been answered when this call arrived. Calls that arrive before
     /// the answer to a failed call are parallel to it, even if they are checked later.
-    pub(crate) fn arrived_after(mut self, answers: impl Into<Option<u64>>) -> Self {
-        self.arrived = answers.into();
+    pub(crate) fn with_failed_calls_before(mut self, answers: impl Into<Option<u64>>) -> Self {
+        self.failed_calls_before = answers.into();
         self
     }
 
-    /// Sets if the client's user is asked about the call when it is blocked.
-    pub(crate) fn with_user_asked(mut self, asks_user: bool) -> Self {
-        self.asks_user = asks_user;
+    /// Sets if the client's user can be asked about the call when it is blocked.
+    pub(crate) fn with_may_ask_user(mut self, may_ask_user: bool) -> Self {
+        self.may_ask_user = may_ask_user;
         self
     }
 
     /// Returns true if the request declares that the client can show forms to its user.
-    pub(crate) fn can_ask(&self) -> bool {
-        let said: Value = self
+    pub(crate) fn supports_forms(&self) -> bool {
+        let meta_members: Value = self
             .meta
             .as_deref()
             .and_then(|meta| serde_json::from_str(meta).ok())
             .unwrap_or_default();
-        takes_forms(&said[meta::CAPABILITIES])
+        has_form_capability(&meta_members[meta::CAPABILITIES])
     }
 
     /// Returns the call without the user's answers, as it was sent first.
@@ -155,7 +159,7 @@ impl ToolCallRequest {
     /// # Errors
     ///
     /// Returns an error if the arguments exceed the limits.
-    pub(crate) fn line(&self, limits: Limits) -> Result<CallLine, CallLineError> {
+    pub(crate) fn call_line(&self, limits: Limits) -> Result<CallLine, CallLineError> {
         let line = match self.arguments.as_deref() {
             // The library parses a string as text that a model wrote. Here a string is an ordinary JSON value.
             Some(text) if text.starts_with('"') => CallLine::new(&self.name, Value::from(text)),
@@ -166,9 +170,9 @@ impl ToolCallRequest {
 
     /// Marks the call as one that waited for this case. It is checked again, and corrected arguments then run as
     /// its result.
-    pub(crate) fn after_waiting_for(mut self, case: UuidV7) -> Self {
-        self.waited_for = Some(case);
-        self.arrived_after(None)
+    pub(crate) fn with_decided_case(mut self, case: UuidV7) -> Self {
+        self.decided_case = Some(case);
+        self.with_failed_calls_before(None)
     }
 
     /// Returns the message with other arguments.
@@ -182,7 +186,7 @@ impl ToolCallRequest {
 }
 
 /// Returns true if a client with these capabilities can show forms to its user.
-pub(crate) fn takes_forms(capabilities: &Value) -> bool {
+pub(crate) fn has_form_capability(capabilities: &Value) -> bool {
     // A capability without modes means forms.
     capabilities["elicitation"]
         .as_object()
@@ -220,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_read_and_kept() {
+    fn a_call_keeps_its_text() {
         let read = call(
             r#"{"name":"a","arguments":{"n":1.0},"_meta":{"dev.answerback/conversation":"c","x":1}}"#,
         );
@@ -235,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_call_is_told() {
+    fn other_requests_are_rejected() {
         for params in
             ["{}", "[]", r#"{"name":1}"#, r#"{"name":"a","_meta":1}"#, r#"{"name":"a","name":"b"}"#]
         {
@@ -244,14 +248,14 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_heard_as_they_are() {
+    fn arguments_are_parsed_as_they_are() {
         for (params, expected) in [
             (r#"{"name":"a"}"#, json!({})),
             (r#"{"name":"a","arguments":[1]}"#, json!([1])),
             // A string that contains JSON is still a string.
             (r#"{"name":"a","arguments":"{}"}"#, json!("\"{}\"")),
         ] {
-            let line = call(params).unwrap().line(Limits::default()).unwrap();
+            let line = call(params).unwrap().call_line(Limits::default()).unwrap();
             assert_eq!(line.arguments, Some(expected), "{params}");
         }
     }

@@ -7,18 +7,18 @@ use answerback_store::StoreError;
 /// Holds the public and the detailed form of a reason. Clients, models and status pages show the public form.
 /// Database addresses, paths and other programs' messages are only for the operator's log.
 #[derive(Clone, Debug)]
-pub(crate) struct Unrecorded {
+pub(crate) struct RecordingFailure {
     pub(crate) public: Cow<'static, str>,
     pub(crate) detail: Cow<'static, str>,
 }
 
-impl From<StoreError> for Unrecorded {
+impl From<StoreError> for RecordingFailure {
     fn from(error: StoreError) -> Self {
         Self { public: error.public_message(), detail: error.to_string().into() }
     }
 }
 
-impl From<std::io::Error> for Unrecorded {
+impl From<std::io::Error> for RecordingFailure {
     fn from(error: std::io::Error) -> Self {
         Self {
             public: "the system refused what is needed for it".into(),
@@ -27,7 +27,7 @@ impl From<std::io::Error> for Unrecorded {
     }
 }
 
-impl From<&'static str> for Unrecorded {
+impl From<&'static str> for RecordingFailure {
     fn from(reason: &'static str) -> Self {
         Self { public: reason.into(), detail: reason.into() }
     }
@@ -41,10 +41,10 @@ mod tests {
     fn only_the_operator_reads_the_address_of_the_database() {
         let detail = "connection to db.internal:5432 as app failed: no route to host";
         let error = StoreError::Unfit(detail.to_owned());
-        let reason = Unrecorded::from(error);
+        let reason = RecordingFailure::from(error);
         assert_eq!(reason.detail, detail);
         assert_eq!(reason.public, "the store does not fit the configuration or this program");
-        let reason = Unrecorded::from(std::io::Error::other(detail));
+        let reason = RecordingFailure::from(std::io::Error::other(detail));
         assert!(reason.detail.contains("db.internal") && !reason.public.contains("db.internal"));
     }
 }

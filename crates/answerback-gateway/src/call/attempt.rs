@@ -10,8 +10,8 @@ use answerback_ledger::{Draft, Token};
 use answerback_store::{StoreError, Transaction};
 use serde_json::Value;
 
-use crate::original::Original;
-use crate::record::outcome as with_outcome;
+use crate::call_facts::with_outcome;
+use crate::redaction_marks::RedactedArguments;
 
 /// Holds a checked call with everything that counts the attempt. It owns its data, because it is moved into a
 /// transaction.
@@ -21,7 +21,7 @@ pub(crate) struct AttemptInput {
     tool: String,
     call_id: String,
     arguments: Heard,
-    shown: Option<Value>,
+    redacted: Option<Value>,
     findings: Vec<ValidationError>,
     unchecked: bool,
     is_unknown_tool: bool,
@@ -48,7 +48,7 @@ impl AttemptInput {
             tool: judged.tool.clone(),
             call_id: judged.tool_call_id.clone(),
             arguments: judged.arguments.clone(),
-            shown: call.shown.cloned(),
+            redacted: call.shown.cloned(),
             findings: judged.findings.clone(),
             unchecked: judged.unchecked.is_some(),
             is_unknown_tool: judged.is_unknown_tool(),
@@ -71,9 +71,9 @@ impl AttemptInput {
     }
 
     /// Returns the original arguments if parts of them are hidden from people.
-    pub(crate) fn original(&self) -> Option<Original> {
+    pub(crate) fn redacted_arguments(&self) -> Option<RedactedArguments> {
         let Heard::Value(sent) = &self.arguments else { return None };
-        Original::of(sent, self.shown.as_ref())
+        RedactedArguments::of(sent, self.redacted.as_ref())
     }
 
     pub(crate) fn call<'a>(&'a self, record: Option<&'a str>) -> Call<'a> {
@@ -86,7 +86,7 @@ impl AttemptInput {
             .with_unchecked(self.unchecked)
             .with_unknown_tool(self.is_unknown_tool)
             .with_correlation_id(&self.correlation_id);
-        call.shown = self.shown.as_ref();
+        call.shown = self.redacted.as_ref();
         call.record = record;
         call
     }
@@ -108,13 +108,13 @@ impl AttemptInput {
         transaction: &mut dyn Transaction,
         record: impl FnOnce(&mut dyn Transaction, &Outcome) -> Result<(T, String), StoreError>,
     ) -> Result<(Outcome, T), StoreError> {
-        let kept = transaction.attempt(&self.key)?;
+        let stored = transaction.attempt(&self.key)?;
         let now = transaction.now();
-        let (before, revision) = match kept {
-            Some(kept) => (Some(kept.state), Some(kept.revision)),
+        let (previous, revision) = match stored {
+            Some(stored) => (Some(stored.state), Some(stored.revision)),
             None => (None, None),
         };
-        let state = self.redeem(before.clone())?;
+        let state = self.take_permit(previous.clone())?;
         let first = self.step(state.clone(), None, now);
         let (recorded, reference) = record(transaction, &first.outcome)?;
         // `step` is a pure function, so repeating it with the entry's reference gives the same outcome.
@@ -123,7 +123,7 @@ impl AttemptInput {
         } else {
             first
         };
-        if step.state != before {
+        if step.state != previous {
             if !transaction.swap_attempt(&self.key, revision, step.state.as_ref())? {
                 return Err(StoreError::Damaged("a retry state changed under the lock".into()));
             }
@@ -134,7 +134,7 @@ impl AttemptInput {
 
     /// Returns the state without the permit that this attempt uses. If two calls found the same permit, only the
     /// first one may use it.
-    fn redeem(&self, state: Option<State>) -> Result<Option<State>, StoreError> {
+    fn take_permit(&self, state: Option<State>) -> Result<Option<State>, StoreError> {
         match (&self.permit, state) {
             (None, state) => Ok(state),
             (Some(permit), Some(state)) if state.permit() == Some(permit) => {
@@ -148,22 +148,22 @@ impl AttemptInput {
     pub(crate) fn entry(&self, outcome: &Outcome) -> Draft {
         let codes = self.findings.iter().filter(|finding| finding.is_error());
         let codes = codes.filter_map(|finding| Token::new(&finding.error_code).ok());
-        let most = self.policy.max_attempts();
-        let (attempt, most, word) = match outcome {
+        let max_attempts = self.policy.max_attempts();
+        let (attempt, max_attempts, outcome_name) = match outcome {
             Outcome::Proceed(proceed) => {
-                let attempt = proceed.failed_attempts.saturating_add(1).min(most);
-                let word = match (proceed.waived, &self.permit) {
+                let attempt = proceed.failed_attempts.saturating_add(1).min(max_attempts);
+                let outcome_name = match (proceed.waived, &self.permit) {
                     (true, _) => "waived",
                     (false, Some(_)) => "corrected",
                     (false, None) => "ok",
                 };
-                (attempt, most, word)
+                (attempt, max_attempts, outcome_name)
             }
             Outcome::Retry(retry) => (retry.attempt, retry.max_attempts, "retry"),
             Outcome::Blocked(blocked) => (blocked.attempt, blocked.max_attempts, "blocked"),
-            _ => (most, most, "stopped"),
+            _ => (max_attempts, max_attempts, "stopped"),
         };
-        with_outcome(Draft::validation(attempt, most).with_codes(codes), word)
+        with_outcome(Draft::validation(attempt, max_attempts).with_codes(codes), outcome_name)
     }
 
     /// Returns the case and its content if the outcome is a new escalation.
@@ -172,8 +172,8 @@ impl AttemptInput {
         if !blocked.is_new {
             return None;
         }
-        let lasts = i64::from(self.policy.blocked_seconds) * 1000;
-        let expires = Timestamp::from_unix_millis(now.unix_millis() + lasts);
+        let millis = i64::from(self.policy.blocked_seconds) * 1000;
+        let expires = Timestamp::from_unix_millis(now.unix_millis() + millis);
         let content = serde_json::to_vec(&blocked.escalation).unwrap_or_default();
         Some((blocked.escalation.case(expires), content))
     }
