@@ -19,14 +19,14 @@ use crate::blocking;
 use crate::call::ToolCallRequest;
 use crate::counting::Counting;
 use crate::envelope::{found, of_findings};
-use crate::figures::ToolCounters;
 use crate::gateway_reply::{GatewayMessage, ReplyBuilder, Told, name, no_call};
+use crate::gateway_settings::CheckMode;
 use crate::record::outcome as with_outcome;
+use crate::recording_failure::RecordingFailure;
 use crate::rejection::Rejection;
-use crate::settings::CheckMode;
 use crate::task_notes::TaskScope;
 use crate::tasks::TaskRole;
-use crate::unrecorded::Unrecorded;
+use crate::tool_metrics::{CallDisposition, ToolCounters};
 use crate::{Client, Gateway, Recorder, Upstream};
 
 /// The size limit for corrected arguments that are repeated to the model, in bytes.
@@ -103,7 +103,7 @@ impl Gateway {
         call: impl Into<Box<ToolCallRequest>>,
     ) -> Admission {
         let call = call.into();
-        let figures = upstream.figures.tool(&call.name);
+        let figures = upstream.metrics.tool(&call.name);
         let admission = match ReplyBuilder::new(self, client, &upstream.name, Some(upstream), &call)
         {
             Ok(teller) => {
@@ -113,7 +113,11 @@ impl Gateway {
             }
             Err(error) => Admission::Answer(without_id(&call, &error)),
         };
-        figures.call(&admission);
+        figures.count_call(match &admission {
+            Admission::Forward(_) => CallDisposition::Forwarded,
+            Admission::Answer(_) => CallDisposition::Answered,
+            Admission::Ask(_) => CallDisposition::Asked,
+        });
         admission
     }
 
@@ -201,8 +205,8 @@ async fn refuse(
     }
 }
 
-fn could_not_record(teller: &ReplyBuilder, reason: impl Into<Unrecorded>) -> Message {
-    let Unrecorded { public, detail } = reason.into();
+fn could_not_record(teller: &ReplyBuilder, reason: impl Into<RecordingFailure>) -> Message {
+    let RecordingFailure { public, detail } = reason.into();
     tracing::warn!(tool_name = %name(teller.tool()), reason = %detail, "a call was not run, because it could not be recorded");
     teller.says(&GatewayMessage::unavailable(teller.tool(), &public)).message(None)
 }
@@ -503,7 +507,7 @@ impl CallAdmission<'_> {
                 .push(ErrorObject::new(found::NOT_RECORDED, "The request could not be recorded."));
         }
         let may_run_twice = self.upstream.tools.may_run_twice(&call.name);
-        let figures = self.upstream.figures.tool(&call.name);
+        let figures = self.upstream.metrics.tool(&call.name);
         let running = Running {
             call,
             teller: self.teller,
@@ -521,7 +525,7 @@ impl CallAdmission<'_> {
         self.upstream.has_changed(&call.name)
     }
 
-    fn could_not_record(&self, reason: impl Into<Unrecorded>) -> Admission {
+    fn could_not_record(&self, reason: impl Into<RecordingFailure>) -> Admission {
         Admission::Answer(could_not_record(&self.teller, reason))
     }
 }

@@ -18,15 +18,15 @@ use crate::attest::{Answer, Attested, Doubt};
 use crate::blocking;
 use crate::cut::{TruncatedResult, cut};
 use crate::envelope::{data, found, of_findings, own, reference, whole};
-use crate::figures::UNSEEN;
 use crate::gateway_reply::{self, GatewayMessage, Told, meta, name};
+use crate::gateway_settings::{CheckMode, EnvelopeMode};
 use crate::marker::{self, Marker};
 use crate::record::{About, outcome as with_outcome, same_but};
+use crate::recording_failure::RecordingFailure;
 use crate::result_tree::ResultTree;
-use crate::settings::{CheckMode, EnvelopeMode};
 use crate::silent_failure::{self, SilentFailure};
 use crate::tasks::{TaskRole, task_in};
-use crate::unrecorded::Unrecorded;
+use crate::tool_metrics::UNSEEN;
 use crate::{Gateway, Recorder, Upstream};
 
 /// The outcome of a call that the server received and did not answer.
@@ -146,7 +146,7 @@ impl Gateway {
         running: &mut Running,
         seen: &InspectedResult<'_>,
         given: &DeliveredResult<'_>,
-    ) -> Result<(Option<Told>, Option<Value>), Unrecorded> {
+    ) -> Result<(Option<Told>, Option<Value>), RecordingFailure> {
         let mut others = 0;
         loop {
             if self.attestor.is_some() {
@@ -486,8 +486,8 @@ impl Gateway {
 }
 
 /// Returns the error for a tool that ran and whose result could not be recorded.
-fn withheld(running: &Running, reason: impl Into<Unrecorded>) -> Message {
-    let (tool, Unrecorded { public, detail }) = (name(&running.call.name), reason.into());
+fn withheld(running: &Running, reason: impl Into<RecordingFailure>) -> Message {
+    let (tool, RecordingFailure { public, detail }) = (name(&running.call.name), reason.into());
     tracing::error!(tool_name = %tool, reason = %detail, "a result is withheld, because it could not be recorded");
     running.teller.says(&GatewayMessage::withheld(&running.call.name, &public)).message(None)
 }

@@ -7,78 +7,8 @@ use answerback::json::Limits;
 use answerback::retry::{Context, FailureTally, HideSecrets, Outcome, observe};
 
 use crate::attempt::AttemptInput;
-use crate::envelope_cache::Routines;
-use crate::figures::ToolMetrics;
 use crate::task_notes::TaskNotes;
-use crate::{Attestor, GatewaySettings, Pins, RecordCommands, Recorder, Toolbox};
-
-/// Describes the current state of a server behind the gateway.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Upstream {
-    /// The server's name in the configuration.
-    pub name: String,
-    /// The version that the server reports, or `0.0.0` if it reports none that is a semantic version.
-    pub version: String,
-    /// The server's tools.
-    pub tools: Toolbox,
-    /// The tool definitions as they were first seen.
-    pub pins: Option<Pins>,
-    pub(crate) figures: ToolMetrics,
-    /// The cache of envelopes for results without findings.
-    pub(crate) routines: Routines,
-}
-
-impl Upstream {
-    /// Creates a server with this name and these tools.
-    pub fn new(name: impl Into<String>, version: Option<&str>, tools: Toolbox) -> Self {
-        let version = version.map_or(NO_VERSION, semver).to_owned();
-        let name = name.into();
-        let figures = ToolMetrics::of(&name, &tools);
-        let routines = Routines::default();
-        Self { name, version, tools, pins: None, figures, routines }
-    }
-
-    /// Sets the pinned tool definitions.
-    #[must_use]
-    pub fn with_pins(mut self, pins: impl Into<Option<Pins>>) -> Self {
-        self.pins = pins.into();
-        self
-    }
-
-    /// Returns true if the server reports this version.
-    pub(crate) fn has_version(&self, version: &str) -> bool {
-        self.version == semver(version)
-    }
-
-    /// Returns true if a tool's definition differs from the pinned one.
-    pub fn has_changed(&self, tool: &str) -> bool {
-        let definition = self.tools.definition(tool);
-        definition
-            .zip(self.pins.as_ref())
-            .is_some_and(|(digest, pins)| pins.has_changed(tool, digest))
-    }
-}
-
-/// The version of a server that reports none.
-const NO_VERSION: &str = "0.0.0";
-
-/// Returns the version if it is a semantic version, or `0.0.0`.
-fn semver(version: &str) -> &str {
-    if is_semver(version) { version } else { NO_VERSION }
-}
-
-/// Returns true if the core is three numbers with dots. The envelope's check validates the rest.
-fn is_semver(version: &str) -> bool {
-    let core = version.split(['-', '+']).next().unwrap_or_default();
-    let numbers: Vec<&str> = core.split('.').collect();
-    let is_number = |text: &&str| {
-        !text.is_empty()
-            && text.bytes().all(|byte| byte.is_ascii_digit())
-            && (text.len() == 1 || !text.starts_with('0'))
-    };
-    numbers.len() == 3 && numbers.iter().all(is_number)
-}
+use crate::{Attestor, GatewaySettings, RecordCommands, Recorder};
 
 /// Checks calls and results between clients and servers, over any transport.
 #[derive(Debug)]
@@ -181,17 +111,17 @@ impl Gateway {
         self
     }
 
-    /// Returns the settings.
+    /// The settings.
     pub fn settings(&self) -> &GatewaySettings {
         &self.settings
     }
 
-    /// Returns the recorder, if there is one.
+    /// The recorder, if there is one.
     pub fn recorder(&self) -> Option<&Recorder> {
         self.recorder.as_ref()
     }
 
-    /// Returns the counts of failed calls by tool, place and code.
+    /// The counts of failed calls by tool, place and code.
     pub fn tally(&self) -> FailureTally {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -202,25 +132,5 @@ impl Gateway {
         let context = Context::new(&attempt.policy, &HideSecrets, now);
         let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
         observe(&attempt.call(None), outcome, &context, &mut tally);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_version_is_one_or_none() {
-        let version = |text| Upstream::new("u", Some(text), Toolbox::default()).version;
-        for (text, expected) in [
-            ("1.2.3", "1.2.3"),
-            ("1.2.3-rc.1+x", "1.2.3-rc.1+x"),
-            ("v1.2.3", "0.0.0"),
-            ("1.2", "0.0.0"),
-            ("01.2.3", "0.0.0"),
-            ("", "0.0.0"),
-        ] {
-            assert_eq!(version(text), expected, "{text}");
-        }
     }
 }

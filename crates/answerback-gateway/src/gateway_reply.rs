@@ -14,9 +14,9 @@ use serde_json::{Map, Value, json};
 use crate::call::ToolCallRequest;
 use crate::envelope::{Enveloped, found, of_findings, place, reference};
 use crate::envelope_cache::Occasion;
+use crate::gateway_settings::EnvelopeMode;
 use crate::marker::Marker;
 use crate::record::About;
-use crate::settings::EnvelopeMode;
 use crate::{Client, Gateway, Upstream};
 
 /// Names the members that we add to a result's `_meta`.

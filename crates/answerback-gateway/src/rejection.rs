@@ -4,7 +4,7 @@ use answerback::retry::Outcome;
 use crate::call::ToolCallRequest;
 use crate::envelope::found;
 use crate::gateway_reply::{CallClass, GatewayMessage, ReplyBuilder, Told};
-use crate::settings::UnknownTool;
+use crate::gateway_settings::UnknownTool;
 use crate::{Gateway, RecordCommands, ask};
 
 /// Holds the data for the response to a call that does not run. It owns its data, so that the transaction that

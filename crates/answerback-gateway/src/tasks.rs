@@ -225,7 +225,7 @@ impl Gateway {
             may_run_twice: upstream.tools.may_run_twice(&task.tool),
             warnings: warnings.collect(),
             notes: Vec::new(),
-            figures: upstream.figures.tool(&task.tool),
+            figures: upstream.metrics.tool(&task.tool),
             task: Some(Box::new(TaskRole::Late { was_asked_for, place: 0, is_unknown, shown })),
             door: TaskScope::default(),
             call: Box::new(request),

@@ -28,9 +28,9 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::call::takes_forms;
 use crate::client_sink::ClientSink;
-use crate::serve::NameFile;
 use crate::task_notes::TaskScope;
 use crate::tasks::Place;
+use crate::tool_naming::ToolNameStore;
 use crate::{Admission, Client, Forwarded, Gateway, Running, ToolCallRequest, Upstream};
 pub(crate) use call_future::CarriedCall;
 use call_future::RunningCalls;
@@ -111,8 +111,8 @@ pub(crate) struct Served {
     /// The tools that the server last listed to any client.
     pub(crate) listed: Arc<RwLock<Option<Listed>>>,
     /// The store for tool names, if this is the only server, so that its tools keep their own names.
-    pub(crate) names: Option<NameFile>,
-    /// True if the server is one of several behind one endpoint. The hub then stores the listed tools.
+    pub(crate) names: Option<ToolNameStore>,
+    /// True if the server is one of several behind one endpoint. The upstream set then stores the listed tools.
     pub(crate) is_one_of_many: bool,
     /// True if all clients share one remote server. Otherwise each client has its own server process.
     pub(crate) is_remote: bool,
@@ -212,13 +212,13 @@ impl Relay {
 
     /// Records the start of the relay and the active policy.
     pub(crate) async fn note_start(&self, surface: &str) -> Result<(), StoreError> {
-        self.gateway.note_start(Some(&self.server.name), &self.described(surface)).await
+        self.gateway.record_start(Some(&self.server.name), &self.described(surface)).await
     }
 
     /// Records the end of the relay.
     pub(crate) async fn note_stop(&self, surface: &str) -> Result<(), StoreError> {
         let document = self.described(surface);
-        self.gateway.note(Subject::Stop, Some(&self.server.name), &document).await
+        self.gateway.record_config(Subject::Stop, Some(&self.server.name), &document).await
     }
 
     fn described(&self, surface: &str) -> Value {
@@ -486,10 +486,10 @@ impl Relay {
     #[cfg(feature = "otel")]
     async fn carry_traced(&self, id: &Id, mut call: Box<ToolCallRequest>) -> Option<Message> {
         let Some(tracer) = &self.gateway.tracer else { return self.carry(id, call).await };
-        let Some(span) = crate::trace::CallSpan::begin(&call, &self.server.name) else {
+        let Some(span) = crate::tracer::CallSpan::begin(&call, &self.server.name) else {
             return self.carry(id, call).await;
         };
-        call.message = span.passed_on(call.message);
+        call.message = span.propagate(call.message);
         let answer = self.carry(id, call).await;
         tracer.end(span, answer.as_ref());
         answer

@@ -8,7 +8,7 @@ use answerback_store::StoreError;
 
 use super::pending_requests::too_many;
 use super::{Exchanged, REPEATED, Refusal, Relay, Stage, lock};
-use crate::serve::merge;
+use crate::list_page::{list_items, string_member};
 use crate::task_notes::{RenamedTask, TaskKey, TaskOwner, related};
 use crate::tasks::{Late, Place, Task, subject_of};
 use crate::{ToolCallRequest, Toolbox, Upstream};
@@ -133,10 +133,10 @@ impl Relay {
 
     /// Returns a list of tasks without those of other principals, or `None` if it contains none.
     pub(super) async fn without_others(&self, list: &str) -> Option<String> {
-        let items = merge::items(list, "tasks");
+        let items = list_items(list, "tasks");
         let mut kept = Vec::with_capacity(items.len());
         for item in &items {
-            let is_others = match merge::text(item, "taskId") {
+            let is_others = match string_member(item, "taskId") {
                 Some(id) => matches!(self.gateway.task(self.key(&id)).await, Ok(TaskOwner::Others)),
                 None => false,
             };

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::pending_requests::too_long;
 use super::{Relay, Served};
-use crate::serve::merge;
+use crate::list_page::{list_items, list_page};
 use crate::{Pins, ToolCallRequest, Toolbox, Upstream};
 
 /// The time that a server has to list its tools.
@@ -38,7 +38,7 @@ impl Served {
     /// Returns the server with the tools that it listed last, at any time.
     pub(crate) fn as_listed(&self, allows: impl Fn(&str) -> bool) -> Option<Upstream> {
         let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner).clone()?;
-        let page = merge::page("tools", &listed.items, false);
+        let page = list_page("tools", &listed.items, false);
         let tools = Toolbox::read([page.as_str()], allows).ok()?;
         Some(Upstream::new(&self.name, None, tools))
     }
@@ -126,7 +126,7 @@ impl Relay {
                 return None;
             }
         };
-        self.server.remember(pages.iter().flat_map(|page| merge::items(page, "tools")).collect());
+        self.server.remember(pages.iter().flat_map(|page| list_items(page, "tools")).collect());
         let known = self.server.known.read().unwrap_or_else(PoisonError::into_inner).clone();
         let version = self.version.read().unwrap_or_else(PoisonError::into_inner).clone();
         // A relay that does not know the version accepts any.
@@ -144,7 +144,9 @@ impl Relay {
             .collect();
         let (name, document) =
             (&self.server.name, json!({"upstream": self.server.name, "tools": digests}));
-        if let Err(error) = self.gateway.note(Subject::Catalogue, Some(name), &document).await {
+        if let Err(error) =
+            self.gateway.record_config(Subject::Catalogue, Some(name), &document).await
+        {
             tracing::warn!(upstream = %name, %error, "the list of tools could not be recorded");
             return None;
         }
@@ -198,7 +200,7 @@ impl Relay {
             return answer;
         }
         let Some(items) = self.server.listed_lately() else { return answer };
-        let page = merge::page("tools", &items, is_modern);
+        let page = list_page("tools", &items, is_modern);
         Message::result(id, &self.listed(&page).unwrap_or(page))
     }
 
