@@ -5,7 +5,7 @@ use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use answerback_gateway::DecisionSource;
-use answerback_http::{Scope, Token};
+use answerback_http::{BearerToken, Scope};
 use anyhow::bail;
 
 use crate::command::ledger::location::Location;
@@ -42,9 +42,9 @@ impl ActorOptions {
     /// cannot override a person.
     pub(crate) fn decider(&self, location: &Location) -> anyhow::Result<Result<Actor, String>> {
         let token = match &self.token_file {
-            Some(file) => Token::from_file(file)?,
+            Some(file) => BearerToken::from_file(file)?,
             None if std::io::stdin().is_terminal() => return Ok(Ok(Actor::at_terminal())),
-            None if folders::named(VARIABLE).is_some() => Token::from_variable(VARIABLE)?,
+            None if folders::named(VARIABLE).is_some() => BearerToken::from_variable(VARIABLE)?,
             None => bail!(
                 "a decision is a person's: run this in a terminal, or present a token with the scope decide in \
                  ${VARIABLE} or with --token-file FILE"
@@ -60,7 +60,7 @@ impl Actor {
         Self { surface: DecisionSource::from("terminal").with_os_user(&user), by: user }
     }
 
-    fn bearing(token: &Token, location: &Location) -> anyhow::Result<Result<Self, String>> {
+    fn bearing(token: &BearerToken, location: &Location) -> anyhow::Result<Result<Self, String>> {
         let tokens = tokens::known(location)?;
         let Some(principal) = tokens.authenticate(token.text()) else {
             return Ok(Err(

@@ -12,7 +12,7 @@ use answerback::json::Limits;
 use answerback_console::{
     AgentView, AgentsView, Behind, Commands, Console, RemarkView, ServerView, ToolView, agent_tools,
 };
-use answerback_gateway::serve::{Backend, Place, Service, Within};
+use answerback_gateway::serve::{Backend, BackendTransport, GatewayService, InProcessServer};
 use answerback_gateway::{ServerSettings, Weight, remarks};
 use answerback_http::Scope;
 use answerback_record::InForce;
@@ -35,7 +35,7 @@ const WIDTH: usize = 100;
 /// The console's host: the parts that the console gets from the gateway and the configuration.
 pub(crate) struct Server {
     store: Store,
-    service: Arc<Service>,
+    service: Arc<GatewayService>,
     /// The ledger's file, or the URL of its database.
     ledger: PathBuf,
     governance: RwLock<ConfiguredGovernance>,
@@ -49,7 +49,7 @@ pub(crate) struct ConfiguredGovernance {
 }
 
 impl Server {
-    pub(crate) fn new(store: Store, service: Arc<Service>, ledger: PathBuf) -> Self {
+    pub(crate) fn new(store: Store, service: Arc<GatewayService>, ledger: PathBuf) -> Self {
         Self { store, service, ledger, governance: RwLock::default() }
     }
 
@@ -100,13 +100,14 @@ impl Desk {
 
     fn backend(&self) -> Backend {
         let desk = self.clone();
-        let within = Within::new(move |stream, principal| {
+        let within = InProcessServer::new(move |stream, principal| {
             if let Some(console) = desk.0.get() {
                 let console = Arc::clone(console);
                 tokio::spawn(agent_tools::serve(console, principal.to_owned(), stream));
             }
         });
-        Backend::new(DESK, Place::Within(within)).apart(Scope::Ingest)
+        Backend::new(DESK, BackendTransport::InProcess(within))
+            .with_separate_endpoint(Scope::Ingest)
     }
 }
 
@@ -121,7 +122,7 @@ impl Behind for Server {
     }
 
     fn tell_decided(&self) {
-        self.service.tell_decided();
+        self.service.notify_decided();
     }
 
     fn as_given(&self, record: &CaseRecord) -> Option<Decision> {
@@ -129,7 +130,7 @@ impl Behind for Server {
     }
 
     fn servers(&self) -> Vec<ServerView> {
-        let servers = self.service.seen().into_iter();
+        let servers = self.service.backend_states().into_iter();
         servers
             .map(|server| {
                 let upstream = server.upstream.as_deref();
@@ -142,7 +143,7 @@ impl Behind for Server {
                 ServerView {
                     name: server.name,
                     is_up: server.is_up,
-                    place: server.place,
+                    place: server.address,
                     tools: tools.unwrap_or_default(),
                 }
             })

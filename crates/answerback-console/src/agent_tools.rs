@@ -230,8 +230,8 @@ impl AgentToolServer {
         let until = Instant::now() + Duration::from_secs(wait);
         let _held = match wait {
             0 => None,
-            _ => Some(self.console.waiting.take(&self.principal).ok_or_else(|| {
-                let most = self.console.waiting.most();
+            _ => Some(self.console.waiting.acquire(&self.principal).ok_or_else(|| {
+                let most = self.console.waiting.limit();
                 format!("{most} calls wait for decisions already; call again when one has ended")
             })?),
         };

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use answerback::Timestamp;
 use answerback::contract::atdf::ErrorBuilder;
 use answerback::json::{Limits, read};
-use answerback_http::{Allowance, Held, Principal, Problem, ProblemKind};
+use answerback_http::{PerCallerLimit, PerCallerPermit, Principal, Problem, ProblemKind};
 use answerback_store::StoreError;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -30,14 +30,14 @@ pub(crate) fn ok(value: &impl Serialize) -> Answer {
 
 /// Returns the problem for an internal failure.
 pub(crate) fn internal(error: impl Display) -> Problem {
-    Problem::new(ProblemKind::Internal).because(error)
+    Problem::new(ProblemKind::Internal).log_cause(error)
 }
 
 pub(crate) fn not_found(what: &str) -> Problem {
     let error = ErrorBuilder::new("NOT_FOUND", format!("There is no such {what}"), "path")
         .condition(format!("The address names a {what} that is here"))
         .solution("Look it up in the list; what was pruned is no longer here");
-    Problem::told(ProblemKind::NotFound, error)
+    Problem::from_error(ProblemKind::NotFound, error)
 }
 
 /// Returns the surface that a decision's record names: `console` for a person in a browser, `api` for a token.
@@ -47,12 +47,12 @@ pub(crate) fn surface_of(principal: &Principal) -> &'static str {
 
 /// Takes one place of the caller's allowance, or returns a problem if none is free.
 pub(crate) fn held(
-    allowance: &Allowance,
+    allowance: &PerCallerLimit,
     principal: &Principal,
     what: &str,
-) -> Result<Held, Problem> {
-    allowance.take(&principal.id()).ok_or_else(|| {
-        let most = allowance.most();
+) -> Result<PerCallerPermit, Problem> {
+    allowance.acquire(&principal.id()).ok_or_else(|| {
+        let most = allowance.limit();
         let error = ErrorBuilder::new(
             "TOO_MANY_OPEN",
             format!("This token has {most} {what} open, and may have no more"),
@@ -60,7 +60,7 @@ pub(crate) fn held(
         )
         .condition(format!("A token has at most {most} {what} open at a time"))
         .solution("Close one of them, or share one among those who need it");
-        Problem::told(ProblemKind::TooManyRequests, error).with_retry_after(1)
+        Problem::from_error(ProblemKind::TooManyRequests, error).with_retry_after(1)
     })
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn bad(field: &str, detail: impl Display, solution: &str) -> Problem 
     let error = ErrorBuilder::new("INVALID_PARAMETER", detail.to_string(), field)
         .condition(format!("{field} is as GET /api/openapi.json says"))
         .solution(solution);
-    Problem::told(ProblemKind::BadRequest, error)
+    Problem::from_error(ProblemKind::BadRequest, error)
 }
 
 /// Parses a body that is one JSON document. Rejects duplicate member names, because parsers disagree about which value
@@ -151,7 +151,7 @@ pub(crate) async fn aside<T: Send + 'static>(
 pub(crate) fn store_problem(error: &StoreError) -> Problem {
     match error {
         StoreError::Busy | StoreError::Closed => {
-            Problem::new(ProblemKind::Unavailable).with_retry_after(1).because(error)
+            Problem::new(ProblemKind::Unavailable).with_retry_after(1).log_cause(error)
         }
         _ => internal(error),
     }

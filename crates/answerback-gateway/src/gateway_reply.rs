@@ -13,9 +13,9 @@ use crate::call_facts::CallFacts;
 use crate::envelope::{EnvelopeInput, content_pointer, reference};
 use crate::envelope_cache::EnvelopeValues;
 use crate::gateway_message::GatewayMessage;
+use crate::gateway_settings::EnvelopeMode;
 use crate::marker::Marker;
 use crate::reply_meta;
-use crate::settings::EnvelopeMode;
 use crate::tool_call_request::ToolCallRequest;
 use crate::{Client, Gateway, Upstream};
 

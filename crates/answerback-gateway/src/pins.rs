@@ -44,17 +44,17 @@ impl Pins {
         if self.pinned.len() == before { Ok(()) } else { self.write() }
     }
 
-    /// Returns true if a tool's definition differs from the pinned one.
+    /// True if a tool's definition differs from the pinned one.
     pub fn has_changed(&self, tool: &str, definition: Digest) -> bool {
         self.pinned.get(tool).is_some_and(|pinned| *pinned != definition.to_string())
     }
 
-    /// Returns the names of the pinned tools.
+    /// The names of the pinned tools.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.pinned.keys().map(String::as_str)
     }
 
-    /// Returns the path of the file. To accept a change, remove the tool's line or the file.
+    /// The path of the file. To accept a change, remove the tool's line or the file.
     pub fn file(&self) -> &Path {
         &self.file
     }

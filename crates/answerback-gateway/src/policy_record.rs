@@ -6,7 +6,7 @@ use answerback_store::StoreError;
 use serde_json::{Map, Value, json};
 
 use crate::Gateway;
-use crate::settings::{CheckMode, EnvelopeMode, ToolModes, UnknownTool};
+use crate::gateway_settings::{CheckMode, EnvelopeMode, ToolModes, UnknownTool};
 
 impl Gateway {
     /// Records a start and the policy that applies from then on.
@@ -31,7 +31,7 @@ impl Gateway {
         written.or_else(|error| recorder.store().excuse(error))
     }
 
-    /// Returns the rules that calls and results are checked by.
+    /// The rules by which calls and results are checked.
     fn policy(&self) -> Value {
         let (settings, validation) = (&self.settings, &self.applied_validation);
         let mut tools = Map::new();
@@ -39,8 +39,8 @@ impl Gateway {
             tools.insert(name.clone(), modes_document(*modes));
         }
         for (name, tool) in &validation.overrides {
-            let known = tools.entry(name.clone()).or_insert_with(|| json!({}));
-            known["validation"] = tool_document(tool);
+            let document = tools.entry(name.clone()).or_insert_with(|| json!({}));
+            document["validation"] = tool_document(tool);
         }
         json!({
             "version": env!("CARGO_PKG_VERSION"),

@@ -1,10 +1,8 @@
-//! Explains why an entry could not be recorded: fully in the log, and without internal details to others.
-
 use std::borrow::Cow;
 
 use answerback_store::StoreError;
 
-/// Holds the public and the detailed form of a reason. Clients, models and status pages show the public form.
+/// The reason why an entry could not be recorded, in a public and a detailed form. Clients, models and status pages show the public form.
 /// Database addresses, paths and other programs' messages are only for the operator's log.
 #[derive(Clone, Debug)]
 pub(crate) struct RecordingFailure {

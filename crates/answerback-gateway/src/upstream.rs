@@ -1,7 +1,7 @@
 //! Describes the current state of one server behind the gateway.
 
 use crate::envelope_cache::EnvelopeCache;
-use crate::figures::ToolMetrics;
+use crate::tool_metrics::ToolMetrics;
 use crate::{Pins, Toolbox};
 
 /// Describes the current state of a server behind the gateway.
@@ -26,7 +26,7 @@ impl Upstream {
     pub fn new(name: impl Into<String>, version: Option<&str>, tools: Toolbox) -> Self {
         let version = version.map_or(DEFAULT_VERSION, version_or_default).to_owned();
         let name = name.into();
-        let metrics = ToolMetrics::of(&name, &tools);
+        let metrics = ToolMetrics::new(&name, &tools);
         let envelope_cache = EnvelopeCache::default();
         Self { name, version, tools, pins: None, metrics, envelope_cache }
     }

@@ -6,8 +6,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use answerback_gateway::serve::Backend;
-use answerback_gateway::{Secret, ServiceSettings, Weight, remarks};
-use answerback_http::{ListenSettings, Listener, Principal, Tokens};
+use answerback_gateway::{SecretSource, ServiceSettings, Weight, remarks};
+use answerback_http::{HttpListener, ListenSettings, Principal, Tokens};
 use anyhow::Context;
 use serde_json::json;
 
@@ -255,7 +255,7 @@ fn look_at_tokens(
     let read = arguments.location.configuration().and_then(|configuration| {
         check_scopes(settings)?;
         for token in &settings.tokens {
-            if let Secret::File(path) = &token.secret {
+            if let SecretSource::File(path) = &token.secret {
                 could_be(&configuration.path(path))?;
             }
         }
@@ -361,7 +361,7 @@ fn look_at_store(arguments: &Arguments, findings: &mut DoctorFindings) {
 async fn look_at_port(settings: &ServiceSettings, findings: &mut DoctorFindings) {
     let usual: SocketAddr = (Ipv4Addr::LOCALHOST, serve::PORT).into();
     let address = settings.listen.unwrap_or(usual);
-    match Listener::bind(ListenSettings::from(address)).await {
+    match HttpListener::bind(ListenSettings::from(address)).await {
         Ok(listener) => findings.good("port", format!("{} is free", listener.address())),
         Err(error) => findings.add(
             CheckStatus::Advice,

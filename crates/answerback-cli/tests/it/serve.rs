@@ -230,7 +230,7 @@ fn results_servers_and_cases_are_counted() {
         "answerback_store_withheld_total 0",
         "answerback_store_queue_full_total 0",
         "# TYPE answerback_gateway_call_seconds histogram",
-        "# HELP answerback_gateway_upstream_up Whether a server is there",
+        "# HELP answerback_gateway_upstream_up 1 if the server is up, 0 if it is down",
     ] {
         assert!(page.lines().any(|told| told == line), "{line}\n{page}");
     }

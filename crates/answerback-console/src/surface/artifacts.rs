@@ -201,7 +201,7 @@ async fn settle(
         let told = ErrorBuilder::new("ARTIFACT_ERASED", "Its content was erased", "artifact")
             .condition("Somebody can still look at what is decided about")
             .solution("Hand the artifact in again");
-        Problem::told(ProblemKind::Gone, told)
+        Problem::from_error(ProblemKind::Gone, told)
     })?;
     let id = artifact_id(&id)?;
     let draft = drafted(&console, &id, version, status, &held, &by)
@@ -221,7 +221,7 @@ async fn settle(
         let told = ErrorBuilder::new(code, message, "version")
             .condition("It is the latest version, and a draft or final")
             .solution(solution);
-        Err(Problem::told(ProblemKind::Conflict, told))
+        Err(Problem::from_error(ProblemKind::Conflict, told))
     };
     match settling {
         Settling::Done => {

@@ -7,7 +7,7 @@ use answerback::UuidV7;
 use answerback::case::{CaseKind, CaseState, DecisionError, Submission};
 use answerback::contract::atdf::ErrorBuilder;
 use answerback::finding::secrets;
-use answerback_http::{Closing, Principal, Problem, ProblemKind, Routes, Scope};
+use answerback_http::{Principal, Problem, ProblemKind, Routes, Scope, ShutdownSignal};
 use answerback_record::system::now;
 use answerback_record::tell_acknowledgement;
 use answerback_store::{CaseFilter, CaseRecord, CaseStatus, StoreError, Transaction};
@@ -169,7 +169,7 @@ fn refused(error: &StoreError, record: Option<&CaseRecord>) -> Problem {
         if let Some(record) = record {
             builder = builder.received("revision", record.case.revision);
         }
-        Problem::told(kind, builder)
+        Problem::from_error(kind, builder)
     };
     match error {
         StoreError::Decision(error) => match error {
@@ -203,7 +203,7 @@ struct Wait {
 async fn wait(
     State(console): State<Arc<Console>>,
     Extension(principal): Extension<Principal>,
-    Extension(closing): Extension<Closing>,
+    Extension(closing): Extension<ShutdownSignal>,
     Path(id): Path<String>,
     Query(Wait { wait }): Query<Wait>,
 ) -> Answer {
@@ -216,7 +216,7 @@ async fn wait(
     let until = Instant::now() + Duration::from_secs(seconds);
     let decided = tokio::select! {
         decided = console.decided(&found.case.id, principal.name(), until) => decided,
-        () = closing.begun() => return ok(&document(&console, found).await?),
+        () = closing.received() => return ok(&document(&console, found).await?),
     };
     let decided = decided.map_err(|error| store_problem(&error))?;
     ok(&decided.ok_or_else(|| not_found("case"))?)
@@ -256,7 +256,7 @@ async fn seen(
         let told = ErrorBuilder::new("NOT_DECIDED", "Nobody has decided yet", "case")
             .condition("The case is decided")
             .solution("Wait for the decision: GET /api/cases/{id}/decision?wait=30");
-        return Err(Problem::told(ProblemKind::Conflict, told));
+        return Err(Problem::from_error(ProblemKind::Conflict, told));
     }
     let before = document(&console, found.clone()).await?;
     if before.acknowledged.is_some() {

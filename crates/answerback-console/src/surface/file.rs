@@ -166,7 +166,7 @@ async fn file(
         )
         .condition("The file is as it was when it was recorded")
         .solution("Look at the file itself; the record has its size and its SHA-256");
-        return Err(Problem::told(ProblemKind::Conflict, told));
+        return Err(Problem::from_error(ProblemKind::Conflict, told));
     }
     let ending = found.ending();
     let image = IMAGES.iter().find(|(known, _)| *known == ending).map(|(_, kind)| *kind);
@@ -192,7 +192,7 @@ fn refused(refusal: FileRefusal) -> Problem {
     let told = ErrorBuilder::new("FILE_NOT_SERVED", "The file is there, and is not served", "file")
         .condition("The file has one name, below console.files, and at most 64 MiB")
         .solution(refusal.solution());
-    Problem::told(ProblemKind::Forbidden, told)
+    Problem::from_error(ProblemKind::Forbidden, told)
 }
 
 /// Encodes a name as RFC 5987 defines it.

@@ -126,7 +126,7 @@ async fn verify(State(console): State<Arc<Console>>) -> Answer {
         let told = ErrorBuilder::new("NOT_VERIFIABLE", text, "ledger")
             .condition("The log can be read")
             .solution(format!("Verify it on the command line: {command}"));
-        Problem::told(ProblemKind::Unprocessable, told)
+        Problem::from_error(ProblemKind::Unprocessable, told)
     })?;
     let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let levels: Vec<Value> = report

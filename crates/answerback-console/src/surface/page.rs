@@ -46,7 +46,7 @@ const APART: [&str; 3] = ["/api", "/mcp", "/assets"];
 
 pub(super) fn routes() -> Routes {
     let Some(page) = document() else { return Routes::new() };
-    let mut routes = Routes::new().lost(lost, &APART);
+    let mut routes = Routes::new().with_not_found_page(lost, &APART);
     for path in PAGES {
         let show = move || async move { answer("/index.html", page) };
         routes = routes.open(path, get(show));

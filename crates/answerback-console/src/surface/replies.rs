@@ -112,7 +112,7 @@ async fn hand_in(
             let told = ErrorBuilder::new(TAKEN, error.to_string(), "response_id")
                 .condition("A response id means one response, as it was when it was first recorded")
                 .solution("Give the response an id of its own");
-            Problem::told(ProblemKind::Conflict, told)
+            Problem::from_error(ProblemKind::Conflict, told)
         }
         TakeInError::Store(error @ StoreError::AlreadyAnswered { .. }) => {
             let told = ErrorBuilder::new(
@@ -122,7 +122,7 @@ async fn hand_in(
             )
             .condition("A request has one response")
             .solution("Give the response the id of the request that it answers");
-            Problem::told(ProblemKind::Conflict, told)
+            Problem::from_error(ProblemKind::Conflict, told)
         }
         TakeInError::Store(error) => store_problem(&error),
     })?;
@@ -190,7 +190,7 @@ fn not_convertible(why: &str) -> Problem {
     let told = ErrorBuilder::new("NOT_CONVERTIBLE", why, "to")
         .condition("The reply is read in one way only, and has what the other contract requires")
         .solution("Convert it with `answerback convert`, which takes what is missing");
-    Problem::told(ProblemKind::Unprocessable, told)
+    Problem::from_error(ProblemKind::Unprocessable, told)
 }
 
 #[derive(Default, Deserialize)]

@@ -21,7 +21,7 @@ use crate::ask::{self, Answer, internal, not_found, ok};
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
     let state = || Arc::clone(console);
     Routes::with_body_limit(4096)
-        .open("/api/session", post(unlock).with_state(state()))
+        .public("/api/session", post(unlock).with_state(state()))
         .route("/api/session", Scope::Read, get(current).delete(leave).with_state(state()))
         .route("/api/sessions", Scope::Read, get(list).with_state(state()))
         .route("/api/sessions/{id}", Scope::Decide, delete(revoke).with_state(state()))
@@ -45,14 +45,14 @@ async fn unlock(State(console): State<Arc<Console>>, body: Bytes) -> Answer {
         Err(error) => {
             let code = match error {
                 RedeemError::Used => "LAUNCH_TOKEN_USED",
-                RedeemError::Late => "LAUNCH_TOKEN_LATE",
+                RedeemError::Expired => "LAUNCH_TOKEN_LATE",
                 _ => "UNAUTHENTICATED",
             };
             let command = console.behind.commands().link;
             let told = ErrorBuilder::new(code, error.to_string(), "token")
                 .condition("The token is that of a link that was not opened yet")
                 .solution(format!("Make a new link: {command}"));
-            return Err(Problem::told(ProblemKind::Unauthenticated, told));
+            return Err(Problem::from_error(ProblemKind::Unauthenticated, told));
         }
     };
     let principal =
@@ -93,7 +93,7 @@ async fn leave(
     State(console): State<Arc<Console>>,
     Extension(principal): Extension<Principal>,
 ) -> Response {
-    console.sessions.leave(&principal);
+    console.sessions.log_out(&principal);
     StatusCode::NO_CONTENT.into_response()
 }
 

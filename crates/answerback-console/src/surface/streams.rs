@@ -204,7 +204,7 @@ fn problem(error: &StreamError) -> Problem {
             let told = ErrorBuilder::new("STREAM_ENDED", error.to_string(), "stream")
                 .condition("The stream goes on")
                 .solution("Publish to another stream");
-            Problem::told(ProblemKind::Conflict, told)
+            Problem::from_error(ProblemKind::Conflict, told)
         }
         StreamError::OfAnother => {
             let told = ErrorBuilder::new(
@@ -214,7 +214,7 @@ fn problem(error: &StreamError) -> Problem {
             )
             .condition("Whoever began a stream publishes to it and ends it; an admin may as well")
             .solution("Publish to a stream of another name, or with the token that began this one");
-            Problem::told(ProblemKind::Forbidden, told)
+            Problem::from_error(ProblemKind::Forbidden, told)
         }
         StreamError::Name => {
             bad("id", error, "Name the stream in the path: /api/streams/NAME/events")

@@ -16,12 +16,12 @@ use super::record::record_request;
 use super::reject::{not_recorded, reject_unchecked, without_call_id};
 use crate::blocking;
 use crate::envelope::{error_of_findings, finding_code};
-use crate::figures::CallDisposition;
 use crate::gateway_message::GatewayMessage;
 use crate::gateway_reply::ReplyBuilder;
+use crate::gateway_settings::CheckMode;
 use crate::recording_failure::RecordingFailure;
-use crate::settings::CheckMode;
 use crate::tool_call_request::ToolCallRequest;
+use crate::tool_metrics::CallDisposition;
 use crate::{Client, Gateway, Upstream};
 
 /// Tells how the gateway proceeds with a call.

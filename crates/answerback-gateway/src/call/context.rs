@@ -4,10 +4,10 @@ use answerback::contract::tool::ErrorObject;
 use answerback_mcp::wire::Id;
 
 use crate::Upstream;
-use crate::figures::ToolCounters;
 use crate::gateway_reply::ReplyBuilder;
 use crate::task::{TaskRole, TaskScope};
 use crate::tool_call_request::ToolCallRequest;
+use crate::tool_metrics::ToolCounters;
 
 /// Carries one tool call through its steps, from its admission to the record of its response.
 #[derive(Debug)]

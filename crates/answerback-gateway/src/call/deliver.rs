@@ -19,15 +19,15 @@ use super::record::MAX_TASK_RESULTS;
 use crate::attest::{AttestationInput, AttestedResponse, Doubt};
 use crate::blocking;
 use crate::envelope::{data, finding_code, reference, tool_envelope, with_data};
-use crate::figures::UNSEEN;
 use crate::gateway_message::GatewayMessage;
 use crate::gateway_reply::GatewayReply;
+use crate::gateway_settings::{CheckMode, EnvelopeMode};
 use crate::marker;
 use crate::recording_failure::RecordingFailure;
 use crate::reply_meta;
 use crate::result_tree::ResultTree;
-use crate::settings::{CheckMode, EnvelopeMode};
 use crate::task::TaskRole;
+use crate::tool_metrics::UNSEEN;
 use crate::truncate::{TruncatedResult, truncate};
 use crate::{Gateway, Upstream};
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::CallContext;
 use crate::envelope::{error_of_findings, finding_code};
-use crate::settings::CheckMode;
+use crate::gateway_settings::CheckMode;
 use crate::silent_failure::{self, SilentFailure};
 use crate::task::created_task;
 use crate::{Gateway, Upstream};

@@ -13,8 +13,8 @@ use crate::call_facts::with_outcome;
 use crate::envelope::finding_code;
 use crate::gateway_message::{CallClass, GatewayMessage};
 use crate::gateway_reply::{GatewayReply, ReplyBuilder};
+use crate::gateway_settings::UnknownTool;
 use crate::recording_failure::RecordingFailure;
-use crate::settings::UnknownTool;
 use crate::tool_call_request::ToolCallRequest;
 use crate::{Client, Gateway, RecordCommands, Upstream, elicitation_form};
 

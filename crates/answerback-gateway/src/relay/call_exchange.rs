@@ -33,10 +33,10 @@ impl RelaySession {
         mut call: Box<ToolCallRequest>,
     ) -> Option<Message> {
         let Some(tracer) = &self.gateway.tracer else { return self.run_call(id, call).await };
-        let Some(span) = crate::trace::CallSpan::begin(&call, &self.server.name) else {
+        let Some(span) = crate::tracer::CallSpan::begin(&call, &self.server.name) else {
             return self.run_call(id, call).await;
         };
-        call.message = span.passed_on(call.message);
+        call.message = span.propagate(call.message);
         let answer = self.run_call(id, call).await;
         tracer.end(span, answer.as_ref());
         answer

@@ -2,7 +2,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use crate::serve::{NameFile, merge};
+use crate::list_page::list_page;
+use crate::tool_naming::ToolNameStore;
 use crate::{Toolbox, Upstream};
 
 /// The time for which the tools of a server that is gone are still listed.
@@ -22,7 +23,7 @@ pub(crate) struct ConfiguredServer {
     /// The tools that the server last listed to any client.
     pub(crate) last_tools: Arc<RwLock<Option<ToolSnapshot>>>,
     /// The store for tool names, if this is the only server, so that its tools keep their own names.
-    pub(crate) names: Option<NameFile>,
+    pub(crate) names: Option<ToolNameStore>,
     /// True if the server is one of several behind one endpoint. The hub then stores the listed tools.
     pub(crate) is_one_of_many: bool,
     /// True if all clients share one remote server. Otherwise each client has its own server process.
@@ -52,7 +53,7 @@ impl ConfiguredServer {
     /// Returns the server with the tools that it listed last, at any time.
     pub(crate) fn last_upstream(&self, allows: impl Fn(&str) -> bool) -> Option<Upstream> {
         let last = self.last_tools.read().unwrap_or_else(PoisonError::into_inner).clone()?;
-        let page = merge::page("tools", &last.items, false);
+        let page = list_page("tools", &last.items, false);
         let tools = Toolbox::read([page.as_str()], allows).ok()?;
         Some(Upstream::new(&self.name, None, tools))
     }

@@ -12,7 +12,7 @@ use super::client_messages::REPEATED_ID;
 use super::pending_calls::CallConflict;
 use super::pending_requests::too_many;
 use crate::ToolCallRequest;
-use crate::serve::merge;
+use crate::list_page::{list_items, string_member};
 use crate::task::{
     Task, TaskIdMapping, TaskKey, TaskReference, TaskResultPlace, related_task_id, task_id_in,
 };
@@ -153,10 +153,10 @@ impl RelaySession {
 
     /// Returns a list of tasks without those of other principals, or `None` if it contains none.
     pub(super) async fn visible_tasks(&self, list: &str) -> Option<String> {
-        let items = merge::items(list, "tasks");
+        let items = list_items(list, "tasks");
         let mut visible = Vec::with_capacity(items.len());
         for item in &items {
-            let is_hidden = match merge::text(item, "taskId") {
+            let is_hidden = match string_member(item, "taskId") {
                 Some(id) => {
                     matches!(self.owner(self.task_key(&id)).await, Ok(TaskOwner::OtherPrincipal))
                 }

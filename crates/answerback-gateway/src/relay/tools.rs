@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::RelaySession;
 use super::request_timeout::too_long;
-use crate::serve::merge;
+use crate::list_page::{list_items, list_page};
 use crate::{Pins, ToolCallRequest, Toolbox, Upstream};
 
 /// The time that a server has to list its tools.
@@ -93,7 +93,7 @@ impl RelaySession {
                 return None;
             }
         };
-        let items = pages.iter().flat_map(|page| merge::items(page, "tools")).collect();
+        let items = pages.iter().flat_map(|page| list_items(page, "tools")).collect();
         self.server.store_tools(items);
         let version = self.tools.version();
         // A relay that does not know the version accepts any.
@@ -119,7 +119,7 @@ impl RelaySession {
         let pins = self.pins(&tools);
         if let Some(names) = &self.server.names {
             let tools = tools.definitions().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
-            names.give_own(name, &tools);
+            names.assign_unprefixed(name, &tools);
         }
         let upstream = Upstream::new(&self.server.name, version.as_deref(), tools);
         let upstream = Arc::new(upstream.with_pins(pins));
@@ -159,7 +159,7 @@ impl RelaySession {
             return answer;
         }
         let Some(items) = self.server.recent_tools() else { return answer };
-        let page = merge::page("tools", &items, is_modern);
+        let page = list_page("tools", &items, is_modern);
         Message::result(id, &self.allowed_tools(&page).unwrap_or(page))
     }
 

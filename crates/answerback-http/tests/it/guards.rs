@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use answerback_http::{ListenSettings, Routes, Scope, Token, Tokens};
+use answerback_http::{BearerToken, ListenSettings, Routes, Scope, Tokens};
 
 use crate::client::Served;
 
@@ -168,7 +168,7 @@ async fn a_token_is_needed_and_only_the_header_is_read() {
     let served = Served::new().await;
     let host = format!("Host: {}", served.address);
     let text = served.token.text();
-    let wrong = Token::fresh().unwrap();
+    let wrong = BearerToken::generate().unwrap();
     let good = [format!("Authorization: Bearer {text}"), format!("authorization: bearer  {text}")];
     for line in &good {
         assert_eq!(served.send("GET /api/name/7", &[&host, line], "").await.told(), "200 editor");
@@ -248,7 +248,7 @@ async fn a_token_that_was_taken_away_is_none() {
 async fn wrong_tokens_are_held_back_and_right_ones_are_not() {
     let served = Served::new().await;
     let host = format!("Host: {}", served.address);
-    let line = format!("Authorization: Bearer {}", Token::fresh().unwrap().text());
+    let line = format!("Authorization: Bearer {}", BearerToken::generate().unwrap().text());
     let head = [host.as_str(), &line];
     let started = Instant::now();
     let wrong = async {

@@ -3,7 +3,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use answerback_http::{Health, ListenError, ListenSettings, Listener, Metrics, Routes, Scope};
+use answerback_http::{
+    HealthChecks, HttpListener, ListenError, ListenSettings, Metrics, Routes, Scope,
+};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::{any, any_service, get, post};
@@ -14,7 +16,7 @@ use crate::client::{Served, read_to_end, read_until};
 #[tokio::test]
 async fn every_answer_has_its_headers_and_every_error_its_document() {
     let page = Routes::new()
-        .open("/cached", get(|| async { ([(header::CACHE_CONTROL, "max-age=60")], "an asset") }));
+        .public("/cached", get(|| async { ([(header::CACHE_CONTROL, "max-age=60")], "an asset") }));
     let served = Served::with(page, ListenSettings::default()).await;
     let table = [
         ("GET /api/name/7", "200 editor"),
@@ -89,8 +91,8 @@ async fn posts_past_the_router_stand_behind_the_same_guard() {
     };
     let methods = any(|| async { "the router" });
     let routes = Routes::with_body_limit(5)
-        .route_with_posts("/api/posts", Scope::Ingest, methods.clone(), posts)
-        .route_with_posts("/api/others", Scope::Decide, methods, posts);
+        .route_with_post_handler("/api/posts", Scope::Ingest, methods.clone(), posts)
+        .route_with_post_handler("/api/others", Scope::Decide, methods, posts);
     let served = Served::with(routes, ListenSettings::default()).await;
     let host = format!("Host: {}", served.address);
     let token = format!("Authorization: Bearer {}", served.token.text());
@@ -151,10 +153,10 @@ async fn a_service_gets_every_method_and_no_token() {
 
 #[tokio::test]
 async fn parts_say_why_they_are_not_ready() {
-    let starting = Health::new()
+    let starting = HealthChecks::new()
         .with_part("store", || Ok(()))
         .with_part("upstream files", || Err("starting".to_owned()));
-    let listener = Listener::bind(ListenSettings::default()).await.unwrap();
+    let listener = HttpListener::bind(ListenSettings::default()).await.unwrap();
     let address = listener.address();
     let table = answerback_http::TokenTable::new(answerback_http::Tokens::new());
     let server = tokio::spawn(answerback_http::serve(
@@ -199,17 +201,17 @@ async fn metrics_are_for_tokens_that_read() {
 
 #[tokio::test]
 async fn a_port_in_use_says_which_and_what_to_do() {
-    let first = Listener::bind(ListenSettings::default()).await.unwrap();
-    let second = Listener::bind(first.address()).await.unwrap_err();
+    let first = HttpListener::bind(ListenSettings::default()).await.unwrap();
+    let second = HttpListener::bind(first.address()).await.unwrap_err();
     assert!(matches!(second, ListenError::InUse(address) if address == first.address()));
     let port = first.address().port().to_string();
-    insta::assert_snapshot!(second.to_string().replace(&port, "PORT"), @"port PORT of 127.0.0.1 is in use; stop who uses it, choose another port, or 0 for any that is free");
+    insta::assert_snapshot!(second.to_string().replace(&port, "PORT"), @"port PORT of 127.0.0.1 is in use; stop the program that uses it, or choose another port; 0 means any free port");
 }
 
 #[tokio::test]
 async fn other_machines_reach_us_only_where_that_is_allowed() {
     let everywhere = ListenSettings::default().with_address("0.0.0.0:0".parse().unwrap());
-    insta::assert_snapshot!(Listener::bind(everywhere).await.unwrap_err(), @"other machines can reach 0.0.0.0:0; listen on 127.0.0.1, or allow remote callers explicitly");
+    insta::assert_snapshot!(HttpListener::bind(everywhere).await.unwrap_err(), @"other machines can reach 0.0.0.0:0; listen on 127.0.0.1, or allow remote callers explicitly");
 }
 
 #[tokio::test]
@@ -383,9 +385,9 @@ async fn a_request_is_logged_without_what_it_carries() {
         })
         .collect();
     insta::assert_snapshot!(requests.join("\n"), @r#"
-    INFO answerback_http::answer: request method="GET" route="/api/name/{id}" status=200 principal="editor"
-    INFO answerback_http::answer: request method="GET" route="none" status=404 principal="editor"
-    INFO answerback_http::answer: request method="GET" route="/api/name/{id}" status=401
+    INFO answerback_http::finish_response: request method="GET" route="/api/name/{id}" status=200 principal="editor"
+    INFO answerback_http::finish_response: request method="GET" route="none" status=404 principal="editor"
+    INFO answerback_http::finish_response: request method="GET" route="/api/name/{id}" status=401
     "#);
     assert!(!logged.contains("secret") && !logged.contains(&token), "{logged}");
 }

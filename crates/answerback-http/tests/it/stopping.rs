@@ -1,7 +1,9 @@
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
-use answerback_http::{Closing, ListenSettings, Principal, Routes, Scope, TokenTable, Tokens};
+use answerback_http::{
+    ListenSettings, Principal, Routes, Scope, ShutdownSignal, TokenTable, Tokens,
+};
 use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::routing::get;
@@ -20,11 +22,11 @@ fn stream() -> (Sender<Bytes, Infallible>, Body) {
 
 /// Defines one stream that ends when the server begins to stop, and one that never ends.
 fn streams() -> Routes {
-    let polite = |Extension(closing): Extension<Closing>| async move {
+    let polite = |Extension(closing): Extension<ShutdownSignal>| async move {
         let (mut sender, body) = stream();
         tokio::spawn(async move {
             let _ = sender.send_data("data: one\n\n".into()).await;
-            closing.begun().await;
+            closing.received().await;
             let _ = sender.send_data("data: last\n\n".into()).await;
         });
         body
