@@ -205,7 +205,7 @@ impl AttestationInput<'_> {
     }
 }
 
-/// Tells why a flag is not attested.
+/// Names a flag that is not attested, with the reason.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Doubt {
     flag: Flag,

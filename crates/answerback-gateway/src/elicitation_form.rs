@@ -14,7 +14,7 @@ use crate::tool_call_request::ElicitationAnswers;
 const SUMMARY: usize = 1500;
 
 /// Returns the parameters of `elicitation/create` for an escalation. The user may guide, correct or stop. Waiving
-/// the check requires a surface that knows who the person is.
+/// the check requires a decision source that identifies the person.
 pub(crate) fn form(escalation: &Escalation) -> Value {
     let summary: Vec<String> =
         escalation.summary.lines().map(|line| shown_text(line, SUMMARY)).collect();
@@ -71,7 +71,7 @@ pub(crate) fn decision_in_call(answers: &ElicitationAnswers) -> Result<Option<De
     decision_in_result(&responses[QUESTION])
 }
 
-/// Returns the user's decision, or `None` if the user declined. The error tells why the answer cannot be used.
+/// Returns the user's decision, or `None` if the user declined. The error states why the answer cannot be used.
 pub(crate) fn decision_in_reply(reply: &Message) -> Result<Option<Decision>, String> {
     let Some(result) = Object::read(reply.text()).ok().and_then(|reply| reply.get("result")) else {
         // The client cannot ask its user after all.

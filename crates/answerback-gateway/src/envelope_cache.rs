@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_filled_in_is_what_would_be_built() {
+    fn a_cached_envelope_equals_a_built_one() {
         let cache = EnvelopeCache::default();
         for (millis, duration_ms, byte) in
             [(1_767_362_220_000, 0, 7), (0, 18_446_744_073_709, 9), (1_800_000_000_999, 12, 255)]
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_without_envelopes_has_none_and_is_not_built_again() {
+    fn a_missing_envelope_is_cached_too() {
         let cache = EnvelopeCache::default();
         let correlation_id = UuidV4::from_random([1; 16]);
         let now = Timestamp::from_unix_millis(0);

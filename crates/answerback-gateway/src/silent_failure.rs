@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Tells why a result that is marked as a success looks like a failure.
+/// Classifies results that are marked as a success and look like a failure.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum SilentFailure {
     /// The result has no content.
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_looks_like_a_failure_is_told_and_nothing_else() {
+    fn only_results_that_look_like_failures_are_detected() {
         let text = |text: &str| json!({"content": [{"type": "text", "text": text}]});
         for (result, expected) in [
             (json!({"content": []}), Some(SilentFailure::Empty)),

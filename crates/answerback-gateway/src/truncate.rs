@@ -1,4 +1,4 @@
-//! Truncates results that are too long for a model, and tells where the rest is.
+//! Truncates results that are too long for a model, and names the place of the rest.
 
 use answerback_mcp::wire::Object;
 use serde_json::value::RawValue;

@@ -19,7 +19,7 @@ use crate::client_sink::ClientSink;
 use crate::relay::{ConfiguredServer, RelaySession, repeated_name};
 use crate::{Client, Gateway};
 
-/// The name of this surface in the ledger.
+/// The name of this way to run the gateway, as the ledger records it.
 const SURFACE: &str = "wrap";
 /// The time that a client still has to send requests if the server ended before it answered anything.
 const REQUEST_GRACE: Duration = Duration::from_secs(2);
@@ -64,7 +64,7 @@ impl WrappedServer {
     }
 }
 
-/// Tells how wrapping a server ended.
+/// Names the side that ended the connection first.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "either the client or the server ends first")]
 pub enum WrapOutcome {
@@ -172,7 +172,7 @@ pub async fn wrap(
     Ok(outcome)
 }
 
-/// Tells which event ended the connection.
+/// Names the event that ended the connection.
 enum WrapExit {
     Client,
     Stopped,

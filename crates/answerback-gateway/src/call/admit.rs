@@ -24,7 +24,7 @@ use crate::tool_call_request::ToolCallRequest;
 use crate::tool_metrics::CallDisposition;
 use crate::{Client, Gateway, Upstream};
 
-/// Tells how the gateway proceeds with a call.
+/// Describes how the gateway proceeds with a call.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "these are all possible decisions about a call")]
 pub enum Admission {

@@ -11,7 +11,7 @@ use super::pending_requests::RequestActivity;
 use super::request_timeout::NOT_READING;
 use crate::{Admission, ForwardedCall, ToolCallRequest, Upstream};
 
-/// Tells how an exchange with the server ended.
+/// Describes how an exchange with the server ended.
 pub(super) enum ExchangeOutcome {
     Answer(Message),
     /// The message was never sent.

@@ -1,4 +1,4 @@
-//! Asks the client's user about a blocked call, and continues the call after a decision from any surface.
+//! Asks the client's user about a blocked call, and continues the call after a decision from any source.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -110,7 +110,7 @@ impl RelaySession {
         self.gateway.admit(&self.client, upstream, call.with_decided_case(case)).await
     }
 
-    /// Asks the client's user, if the client supports it, and waits for the first decision from any surface.
+    /// Asks the client's user, if the client supports it, and waits for the first decision from any source.
     /// Corrected arguments run as the result of the open call. Any other decision is sent to the model. Without a
     /// decision the case waits in the inbox.
     pub(super) async fn ask_user(&self, upstream: &Upstream, blocked: BlockedCall) -> Admission {

@@ -22,7 +22,7 @@ struct QueueState {
     sender_task: Option<AbortHandle>,
 }
 
-/// Tells if a message was accepted for the server.
+/// Reports if a message was accepted for the server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum SendOutcome {
     /// The message was sent or queued.

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::pending_requests::RequestActivity;
 
-/// Tells how a forwarded call ended.
+/// Describes how a forwarded call ended.
 pub(super) enum ForwardOutcome {
     Message(Message),
     /// The client cancelled the call. `was_sent` is true if the server had received it.
@@ -16,7 +16,7 @@ pub(super) enum ForwardOutcome {
     },
 }
 
-/// Tells why a call cannot be registered.
+/// Reports why a call cannot be registered.
 pub(super) enum CallConflict {
     /// A call with this id is already running.
     Repeated,
@@ -31,7 +31,7 @@ enum CallStage {
     Forwarded { response: oneshot::Sender<ForwardOutcome>, activity: RequestActivity },
 }
 
-/// Tells the stage in which a call was cancelled.
+/// Names the stage in which a call was cancelled.
 pub(super) enum CancelledStage {
     /// The call was being checked and will not be forwarded.
     Checking,
