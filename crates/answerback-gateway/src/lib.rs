@@ -1,10 +1,6 @@
 //! Implements a gateway in front of MCP servers. It checks every call, turns failures into messages that a model
-//! can act on, and records every response before it is sent.
-//!
-//! [`Gateway::admit`] checks a call before it is forwarded. [`Gateway::deliver`] checks the result before it is
-//! returned. Both are independent of transports. [`wrap`] connects a client on standard input and output with a
-//! server that is a child process. Messages are texts ([`answerback_mcp::wire`]), and the parts that need no
-//! change are forwarded byte for byte.
+//! can act on, and records every response before it is sent. [`serve`] is the gateway over HTTP; [`wrap`] connects one
+//! client with one server process. Messages are texts ([`answerback_mcp::wire`]) and stay unchanged where possible.
 #![warn(missing_docs)]
 
 mod admit;

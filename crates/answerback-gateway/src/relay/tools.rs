@@ -153,7 +153,7 @@ impl Relay {
         let pins = self.pins(&tools);
         if let Some(names) = &self.server.names {
             let own = tools.definitions().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
-            names.give_own(name, &own);
+            names.assign_unprefixed(name, &own);
         }
         let upstream = Upstream::new(&self.server.name, version.as_deref(), tools);
         let upstream = Arc::new(upstream.with_pins(pins));
