@@ -1,3 +1,8 @@
+//! Implements a gateway in front of MCP servers. It checks every call, turns failures into messages that a model
+//! can act on, and records every response before it is sent. [`serve`] is the gateway over HTTP; [`wrap`] connects one
+//! client with one server process. Messages are texts ([`answerback_mcp::wire`]) and stay unchanged where possible.
+#![warn(missing_docs)]
+
 mod advice;
 mod attest;
 mod blocking;

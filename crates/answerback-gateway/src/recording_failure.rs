@@ -2,8 +2,8 @@ use std::borrow::Cow;
 
 use answerback_store::StoreError;
 
-/// The reason why an entry could not be recorded, in a public and a detailed form. Clients, models and status pages show the public form.
-/// Database addresses, paths and other programs' messages are only for the operator's log.
+/// The reason why an entry could not be recorded, in a public and a detailed form. Clients, models and status pages
+/// show the public form. Database addresses, paths and other programs' messages are only for the operator's log.
 #[derive(Clone, Debug)]
 pub(crate) struct RecordingFailure {
     pub(crate) public: Cow<'static, str>,

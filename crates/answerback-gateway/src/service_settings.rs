@@ -8,12 +8,13 @@ use crate::settings_reader::{SettingsError, SettingsReader};
 /// The listener, servers and tokens: the rest of the key `gateway` of the configuration.
 ///
 /// ```
-/// use answerback_gateway::{TransportSettings, ServiceSettings};
+/// use answerback_gateway::{ServiceSettings, TransportSettings};
 /// use serde_json::json;
 ///
 /// let gateway = json!({"upstreams": {"files": {"command": "my-server", "args": ["--flag"]}}});
 /// let (settings, _) = ServiceSettings::from_value("config.yml", &json!({ "gateway": gateway }))?;
-/// assert!(matches!(&settings.servers[0].transport, TransportSettings::Command { command, .. } if command == "my-server"));
+/// let transport = &settings.servers[0].transport;
+/// assert!(matches!(transport, TransportSettings::Command { command, .. } if command == "my-server"));
 /// # Ok::<(), answerback_gateway::SettingsError>(())
 /// ```
 #[derive(Clone, Debug, Default)]

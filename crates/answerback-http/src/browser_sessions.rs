@@ -187,11 +187,13 @@ impl BrowserSessions {
         Ok(token)
     }
 
-    /// Redeems a launch token like [`BrowserSessions::redeem`], but delays the response to a wrong one, to make guessing slow.
+    /// Redeems a launch token like [`BrowserSessions::redeem`], but delays the response to a wrong one, to make
+    /// guessing slow.
     ///
     /// # Errors
     ///
-    /// The errors of [`BrowserSessions::redeem`], or [`RedeemError::TooMany`] if too many responses are delayed already.
+    /// The errors of [`BrowserSessions::redeem`], or [`RedeemError::TooMany`] if too many responses are delayed
+    /// already.
     pub async fn redeem_guarded(&self, launch: &str) -> Result<BearerToken, RedeemError> {
         match self.redeem(launch) {
             Err(error @ (RedeemError::Unknown | RedeemError::Used | RedeemError::Expired)) => {

@@ -84,7 +84,8 @@ impl Metrics {
         family.help = help.into_owned();
     }
 
-    /// Finds or creates the series of this key. The result is `None` if there are too many series, or if the name belongs to another kind.
+    /// Finds or creates the series of this key. The result is `None` if there are too many series, or if the name
+    /// belongs to another kind.
     fn series(&self, key: &Key, kind: MetricKind) -> Option<Arc<MetricSeries>> {
         let cached = self.0.by_key.read().unwrap_or_else(PoisonError::into_inner);
         if let Some((cached_kind, series)) = cached.get(key) {

@@ -68,15 +68,16 @@ impl Routes {
     /// Adds a route for callers whose token has this scope. `methods` may also be a service:
     /// [`any_service`](axum::routing::any_service).
     ///
-    /// Its handler finds a [`Principal`](crate::Principal) and a [`ShutdownSignal`](crate::ShutdownSignal) among the extensions of
-    /// the request. An error response without a body, or with plain text, becomes a [`Problem`] of the same status.
+    /// Its handler finds a [`Principal`](crate::Principal) and a [`ShutdownSignal`](crate::ShutdownSignal) among the
+    /// extensions of the request. An error response without a body, or with plain text, becomes a [`Problem`] of the
+    /// same status.
     pub fn route(self, path: &str, scope: Scope, methods: MethodRouter) -> Self {
         self.with_entry(path, Access::Scope(scope), methods)
     }
 
-    /// Adds a route whose POST requests skip the router and go to `handler`, behind the same guard. `methods` handles all
-    /// other methods. Use it only for the route where every microsecond counts. Its path is compared literally, so it
-    /// cannot have parameters.
+    /// Adds a route whose POST requests skip the router and go to `handler`, behind the same guard. `methods` handles
+    /// all other methods. Use it only for the route where every microsecond counts. Its path is compared literally, so
+    /// it cannot have parameters.
     pub fn route_with_post_handler(
         mut self,
         path: &str,

@@ -44,12 +44,12 @@ pub async fn serve(
 ) {
     let (begin_shutdown, shutdown_signal) = ShutdownSignal::channel();
     let guard = guard.listening_on(listener.address());
-    let (router, post_routes) = routes.guarded_by(guard, &shutdown_signal);
+    let (guarded, post_routes) = routes.guarded_by(guard, &shutdown_signal);
     // Without this call, a router builds the layers of a route anew for each request, even though it has no state.
-    let router = router.with_state(());
+    let guarded = guarded.with_state(());
     let settings = &listener.settings;
     let server = HttpServer {
-        router,
+        router: guarded,
         post_routes: post_routes.into(),
         shutdown: shutdown_signal,
         slots: Arc::new(Semaphore::new(settings.max_connections)),

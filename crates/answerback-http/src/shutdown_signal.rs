@@ -2,8 +2,8 @@ use tokio::sync::watch;
 
 /// Reports to handlers that the server is about to stop. Every request has one among its extensions.
 ///
-/// A stream must end when [`ShutdownSignal::received`] resolves. A stream that continues is cut when the grace period is
-/// over.
+/// A stream must end when [`ShutdownSignal::received`] resolves. A stream that continues is cut when the grace period
+/// is over.
 #[derive(Clone, Debug)]
 pub struct ShutdownSignal(watch::Receiver<bool>);
 

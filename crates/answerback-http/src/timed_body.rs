@@ -58,8 +58,8 @@ impl TimedBody {
         }
         let timeout = BodyTimeoutFlag(Some(Arc::default()));
         let body = Limited::new(body, max_bytes);
-        let timed = Self { body, deadline: timer.deadline_in(LIMIT), timeout: timeout.clone() };
-        (Body::new(timed), timeout)
+        let wrapped = Self { body, deadline: timer.deadline_in(LIMIT), timeout: timeout.clone() };
+        (Body::new(wrapped), timeout)
     }
 }
 

@@ -49,10 +49,10 @@ pub(super) fn routes() -> Routes {
     let mut routes = Routes::new().with_not_found_page(lost, &APART);
     for path in PAGES {
         let show = move || async move { answer("/index.html", page) };
-        routes = routes.open(path, get(show));
+        routes = routes.public(path, get(show));
     }
     for (name, bytes) in ASSETS.iter().filter(|(name, _)| *name != "/index.html") {
-        routes = routes.open(name, get(move || async move { answer(name, bytes) }));
+        routes = routes.public(name, get(move || async move { answer(name, bytes) }));
     }
     routes
 }

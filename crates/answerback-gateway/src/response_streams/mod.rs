@@ -14,5 +14,5 @@ mod tests;
 
 pub(crate) use response_stream::ResponseKind;
 pub(crate) use sse_event::unresumable_event;
-pub(crate) use stream_reader::ReaderState;
+pub(crate) use stream_reader::StreamReader;
 pub(crate) use streams::ResponseStreams;

@@ -62,7 +62,7 @@ enum StreamContent {
 /// The reader of a stream. There is only one, and a later reader replaces it.
 #[derive(Debug)]
 struct ReaderState {
-    turn: u64,
+    reader_id: u64,
     waker: Option<Waker>,
     lag: Option<ReaderLag>,
 }
@@ -122,15 +122,15 @@ impl ResponseStream {
     }
 
     /// Replaces the reader. The previous reader receives nothing more.
-    pub(super) fn set_reader(&mut self, turn: u64) {
+    pub(super) fn set_reader(&mut self, reader_id: u64) {
         self.wake();
         // A client that has just resumed the stream must not be disconnected again at once.
         self.is_paused = false;
-        self.reader = Some(ReaderState { turn, waker: None, lag: None });
+        self.reader = Some(ReaderState { reader_id, waker: None, lag: None });
     }
 
-    pub(super) fn is_current_reader(&self, turn: u64) -> bool {
-        self.reader.as_ref().is_some_and(|reader| reader.turn == turn)
+    pub(super) fn is_current_reader(&self, reader_id: u64) -> bool {
+        self.reader.as_ref().is_some_and(|reader| reader.reader_id == reader_id)
     }
 
     pub(super) const fn has_reader(&self) -> bool {
@@ -258,9 +258,9 @@ impl ResponseStream {
             self.last = first - 1;
             return Poll::Ready(Some(sse_event::gap_event(lost)));
         }
-        let place = usize::try_from(self.last + 1 - first).unwrap_or(usize::MAX);
+        let position = usize::try_from(self.last + 1 - first).unwrap_or(usize::MAX);
         let id = EventId { client, stream: self.number, number: self.last + 1 };
-        let Some(event) = self.events.get_mut(place) else {
+        let Some(event) = self.events.get_mut(position) else {
             if self.is_answered {
                 return Poll::Ready(None);
             }

@@ -16,7 +16,7 @@ use super::streams::ResponseStreams;
 pub(crate) struct StreamReader {
     pub(super) streams: Arc<ResponseStreams>,
     pub(super) number: u64,
-    pub(super) reader: u64,
+    pub(super) reader_id: u64,
 }
 
 impl StreamReader {
@@ -51,8 +51,8 @@ impl StreamReader {
     /// Removes the waker until the next poll.
     fn clear_waker(&self) {
         let mut table = self.streams.lock();
-        if let Some(place) = self.place(&table) {
-            table.streams[place].clear_waker();
+        if let Some(position) = self.position(&table) {
+            table.streams[position].clear_waker();
         }
     }
 
@@ -74,7 +74,7 @@ impl StreamReader {
     pub(crate) fn pause(&self) {
         let mut table = self.streams.lock();
         if let Some(stream) =
-            table.by_number(self.number).filter(|stream| stream.is_current_reader(self.reader))
+            table.by_number(self.number).filter(|stream| stream.is_current_reader(self.reader_id))
         {
             stream.is_paused = true;
         }
@@ -89,8 +89,8 @@ impl StreamReader {
     /// Polls the stream if it still exists and has no later reader. Otherwise the result is `end`.
     fn poll<T>(&self, end: T, poll: impl FnOnce(&mut ResponseStream) -> Poll<T>) -> Poll<T> {
         let mut table = self.streams.lock();
-        let Some(place) = self.place(&table) else { return Poll::Ready(end) };
-        let polled = table.with(place, poll);
+        let Some(position) = self.position(&table) else { return Poll::Ready(end) };
+        let polled = table.with(position, poll);
         if polled.is_ready() {
             table.enforce_limit();
             self.streams.has_changed.notify_waiters();
@@ -99,9 +99,9 @@ impl StreamReader {
     }
 
     /// The position of the stream, unless a later reader has replaced this one.
-    fn place(&self, table: &StreamTable) -> Option<usize> {
+    fn position(&self, table: &StreamTable) -> Option<usize> {
         let is_ours = |stream: &ResponseStream| {
-            stream.number == self.number && stream.is_current_reader(self.reader)
+            stream.number == self.number && stream.is_current_reader(self.reader_id)
         };
         table.streams.iter().rposition(is_ours)
     }
@@ -110,8 +110,8 @@ impl StreamReader {
 impl Drop for StreamReader {
     fn drop(&mut self) {
         let mut table = self.streams.lock();
-        if let Some(place) = self.place(&table) {
-            table.release_reader(place);
+        if let Some(position) = self.position(&table) {
+            table.release_reader(position);
             self.streams.has_changed.notify_waiters();
         }
     }

@@ -56,8 +56,8 @@ impl StreamTable {
         }
     }
 
-    pub(super) fn remove(&mut self, place: usize) {
-        let mut stream = self.streams.remove(place);
+    pub(super) fn remove(&mut self, position: usize) {
+        let mut stream = self.streams.remove(position);
         self.usage -= stream.size();
         stream.remove_reader();
         if let Some(id) = stream.request.as_ref().filter(|_| !stream.is_answered) {
@@ -66,11 +66,11 @@ impl StreamTable {
     }
 
     /// Removes the reader of a stream. The stream stays open if the client can resume it.
-    pub(super) fn release_reader(&mut self, place: usize) {
-        if self.streams[place].can_be_resumed() && !self.is_ending {
-            self.streams[place].remove_reader();
+    pub(super) fn release_reader(&mut self, position: usize) {
+        if self.streams[position].can_be_resumed() && !self.is_ending {
+            self.streams[position].remove_reader();
         } else {
-            self.remove(place);
+            self.remove(position);
         }
         self.enforce_limit();
     }
@@ -85,10 +85,10 @@ impl StreamTable {
     /// Runs a function on a stream and updates the total usage.
     pub(super) fn with<T>(
         &mut self,
-        place: usize,
+        position: usize,
         function: impl FnOnce(&mut ResponseStream) -> T,
     ) -> T {
-        let stream = &mut self.streams[place];
+        let stream = &mut self.streams[position];
         self.usage -= stream.size();
         let output = function(stream);
         self.usage += stream.size();
@@ -100,23 +100,23 @@ impl StreamTable {
     /// reader still has time.
     pub(super) fn enforce_limit(&mut self) -> Option<Instant> {
         while self.usage.exceeds(STORAGE_LIMIT) {
-            if let Some(place) = self.oldest() {
-                self.remove_oldest(place);
+            if let Some(position) = self.oldest() {
+                self.remove_oldest(position);
                 continue;
             }
-            let place = self.slowest_reader()?;
-            let deadline = self.streams[place].lagging_since()? + SLOW_READER_GRACE;
+            let position = self.slowest_reader()?;
+            let deadline = self.streams[position].lagging_since()? + SLOW_READER_GRACE;
             if Instant::now() < deadline {
                 return Some(deadline);
             }
             if self.is_shared {
                 tracing::warn!("a client does not read its response, which is cut off");
-                self.remove(place);
+                self.remove(position);
             } else {
                 tracing::debug!(
                     "a client does not read its response, and misses the oldest part of it"
                 );
-                self.remove_oldest(place);
+                self.remove_oldest(position);
             }
         }
         None
@@ -126,9 +126,9 @@ impl StreamTable {
     pub(super) fn oldest(&self) -> Option<usize> {
         let has_size = self.usage.events <= STORAGE_LIMIT.events;
         let streams = self.streams.iter().enumerate();
-        let oldest =
-            streams.filter_map(|(place, stream)| Some((stream.oldest_removable(has_size)?, place)));
-        oldest.min().map(|(_, place)| place)
+        let oldest = streams
+            .filter_map(|(position, stream)| Some((stream.oldest_removable(has_size)?, position)));
+        oldest.min().map(|(_, position)| position)
     }
 
     /// The position of the stream whose reader has the most unread data.
@@ -137,14 +137,14 @@ impl StreamTable {
         let most = |unread: StreamUsage| if is_large { unread.bytes } else { unread.events };
         let streams = self.streams.iter().enumerate();
         let lagging =
-            streams.filter_map(|(place, stream)| Some((most(stream.unread_usage()?), place)));
-        lagging.max().map(|(_, place)| place)
+            streams.filter_map(|(position, stream)| Some((most(stream.unread_usage()?), position)));
+        lagging.max().map(|(_, position)| position)
     }
 
-    pub(super) fn remove_oldest(&mut self, place: usize) {
-        self.with(place, ResponseStream::remove_oldest);
-        if self.streams[place].is_finished() {
-            self.remove(place);
+    pub(super) fn remove_oldest(&mut self, position: usize) {
+        self.with(position, ResponseStream::remove_oldest);
+        if self.streams[position].is_finished() {
+            self.remove(position);
         }
     }
 
@@ -155,14 +155,14 @@ impl StreamTable {
         if let Shape::Response { id } = message.shape() {
             self.remove_token(id);
         }
-        let place = self.streams.iter().rposition(|stream| stream.number == number)?;
-        self.with(place, |stream| stream.add(message, order));
+        let position = self.streams.iter().rposition(|stream| stream.number == number)?;
+        self.with(position, |stream| stream.add(message, order));
         self.enforce_limit()
     }
 
     /// The number of the stream that a message belongs to. It is `None` if the message answers no open request.
     pub(super) fn stream_for(&self, message: &Message, about: Option<&Id>) -> Option<u64> {
-        let at = |place: usize| self.streams[place].number;
+        let at = |position: usize| self.streams[position].number;
         if let Shape::Response { id } = message.shape() {
             return self.unanswered(id).map(at);
         }
@@ -173,8 +173,8 @@ impl StreamTable {
             Shape::Notification { .. } => subscription_id(message),
             _ => None,
         });
-        if let Some(place) = request.as_ref().and_then(|id| self.unanswered(id)) {
-            return Some(at(place));
+        if let Some(position) = request.as_ref().and_then(|id| self.unanswered(id)) {
+            return Some(at(position));
         }
         // A message about one client's request must not reach another client.
         if self.is_shared && (request.is_some() || is_progress(message)) {

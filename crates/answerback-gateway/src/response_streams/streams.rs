@@ -59,18 +59,18 @@ impl ResponseStreams {
     /// Closes the stream of a cancelled request. Returns true if it was table.
     pub(crate) fn close(&self, id: &Id) -> bool {
         let mut table = self.lock();
-        let place = table.unanswered(id);
-        if let Some(place) = place {
-            table.remove(place);
+        let position = table.unanswered(id);
+        if let Some(position) = position {
+            table.remove(position);
             self.has_changed.notify_waiters();
         }
-        place.is_some()
+        position.is_some()
     }
 
     /// True if a client reads the response or can resume its stream. A client that left without an event
     /// id never receives the response.
     pub(crate) fn is_awaited(&self, id: &Id) -> bool {
-        self.lock().request(id).is_some()
+        self.lock().unanswered(id).is_some()
     }
 
     /// True if a client can resume its streams.
@@ -82,8 +82,8 @@ impl ResponseStreams {
     /// as well, so that a capable client resumes it later.
     pub(crate) fn apply_flow(&self, id: &Id, flow: Flow) {
         let mut table = self.lock();
-        if let Some(place) = table.unanswered(id) {
-            let stream = &mut table.streams[place];
+        if let Some(position) = table.unanswered(id) {
+            let stream = &mut table.streams[position];
             stream.is_streamed = true;
             stream.is_paused |= flow == Flow::Paused;
             stream.wake();
@@ -96,11 +96,11 @@ impl ResponseStreams {
         let mut table = self.lock();
         self.open_general_stream(&mut table);
         table.readers += 1;
-        let reader = table.readers;
+        let reader_id = table.readers;
         if let Some(stream) = table.by_number(GENERAL_STREAM) {
-            stream.set_reader(reader);
+            stream.set_reader(reader_id);
         }
-        StreamReader { streams: Arc::clone(self), number: GENERAL_STREAM, reader }
+        StreamReader { streams: Arc::clone(self), number: GENERAL_STREAM, reader_id }
     }
 
     /// Resumes the stream of an event after that event. The previous reader is replaced.
@@ -113,14 +113,14 @@ impl ResponseStreams {
         let id = id.ok_or(UnknownEvent)?;
         let mut table = self.lock();
         table.readers += 1;
-        let reader = table.readers;
+        let reader_id = table.readers;
         let stream = table.by_number(id.stream).filter(|stream| stream.is_resumable);
         let stream = stream.ok_or(UnknownEvent)?;
         if !stream.rewind_to(id.number) {
             return Err(UnknownEvent);
         }
-        stream.set_reader(reader);
-        Ok(StreamReader { streams: Arc::clone(self), number: id.stream, reader })
+        stream.set_reader(reader_id);
+        Ok(StreamReader { streams: Arc::clone(self), number: id.stream, reader_id })
     }
 
     /// True if no request is pending and no stream is read.
@@ -135,8 +135,8 @@ impl ResponseStreams {
     pub(crate) fn begin_end(&self) {
         let mut table = self.lock();
         table.is_ending = true;
-        while let Some(place) = table.streams.iter().position(|stream| !stream.has_reader()) {
-            table.remove(place);
+        while let Some(position) = table.streams.iter().position(|stream| !stream.has_reader()) {
+            table.remove(position);
         }
     }
 
@@ -146,9 +146,10 @@ impl ResponseStreams {
         let has_unread_response = |stream: &ResponseStream| {
             stream.is_answered && stream.has_reader() && stream.has_unread()
         };
-        while let Some(place) = table.streams.iter().position(|stream| !has_unread_response(stream))
+        while let Some(position) =
+            table.streams.iter().position(|stream| !has_unread_response(stream))
         {
-            table.remove(place);
+            table.remove(position);
         }
     }
 
@@ -190,10 +191,10 @@ impl ResponseStreams {
         mut stream: ResponseStream,
     ) -> StreamReader {
         table.readers += 1;
-        let (number, reader) = (stream.number, table.readers);
-        stream.set_reader(reader);
+        let (number, reader_id) = (stream.number, table.readers);
+        stream.set_reader(reader_id);
         table.streams.push(stream);
-        StreamReader { streams: Arc::clone(self), number, reader }
+        StreamReader { streams: Arc::clone(self), number, reader_id }
     }
 }
 

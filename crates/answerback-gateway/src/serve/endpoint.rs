@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use answerback_http::{ConnectionTimer, Principal, ShutdownSignal};
-use answerback_mcp::wire::{Id, LEGACY_REVISIONS, Message, MessageError, Shape, code, splice};
+use answerback_mcp::wire::{LEGACY_REVISIONS, Message, MessageError, Shape, code, splice};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};

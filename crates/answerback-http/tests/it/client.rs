@@ -19,7 +19,7 @@ use tokio::time::timeout;
 /// The time limit for every wait, so that a test fails instead of hanging.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-pub(crate) struct Served {
+pub(crate) struct TestServer {
     pub(crate) address: SocketAddr,
     pub(crate) table: TokenTable,
     /// A token with the scopes `read` and `ingest`.
@@ -28,7 +28,7 @@ pub(crate) struct Served {
     server: JoinHandle<()>,
 }
 
-impl Served {
+impl TestServer {
     /// Starts a server with these routes in addition to those of every test.
     pub(crate) async fn with(routes: Routes, settings: ListenSettings) -> Self {
         Self::guarded(routes, settings, |guard| guard).await

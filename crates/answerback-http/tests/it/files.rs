@@ -3,7 +3,7 @@ use std::fs;
 use answerback_http::{BearerToken, Scope, Tokens};
 
 #[test]
-fn a_token_is_made_on_first_use_and_found_again() {
+fn a_token_is_created_once_and_then_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("token");
     let (_, first) = Tokens::from_file_or_new(&path, "desk", [Scope::Call, Scope::Read]).unwrap();
@@ -18,7 +18,7 @@ fn a_token_is_made_on_first_use_and_found_again() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_others_can_read_is_refused() {
+fn a_file_that_others_can_read_is_rejected() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("token");
@@ -36,7 +36,7 @@ fn a_file_that_others_can_read_is_refused() {
 }
 
 #[test]
-fn what_is_no_token_is_not_repeated() {
+fn errors_do_not_repeat_an_invalid_token() {
     let folder = tempfile::tempdir().unwrap();
     let told = |error: answerback_http::TokenSourceError| {
         error.to_string().replace(&folder.path().display().to_string(), "FOLDER")
@@ -54,7 +54,7 @@ fn what_is_no_token_is_not_repeated() {
 }
 
 #[test]
-fn names_and_tokens_stand_once() {
+fn names_and_tokens_are_unique() {
     let (one, two) = (BearerToken::generate().unwrap(), BearerToken::generate().unwrap());
     let tokens = Tokens::new().with("desk", &one, Scope::Call).unwrap();
     insta::assert_snapshot!(tokens.clone().with("desk", &two, Scope::Read).unwrap_err(), @"two tokens have the name desk; give each its own");

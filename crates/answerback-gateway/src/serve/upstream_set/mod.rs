@@ -1,5 +1,5 @@
-//! Combines several upstreams behind one endpoint. Requests are routed to the upstream that they refer to, and lists are
-//! merged.
+//! Combines several upstreams behind one endpoint. Requests are routed to the upstream that they refer to, and lists
+//! are merged.
 
 mod client_messages;
 mod initialize;

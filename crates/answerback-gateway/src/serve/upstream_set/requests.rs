@@ -122,8 +122,8 @@ impl UpstreamSet {
     }
 
     /// Sends the request to one server after the other until one returns a result. Otherwise the client receives the
-    /// first error. Each server receives the client's request and id, so that notifications and cancellations work. `first` is
-    /// the most likely server.
+    /// first error. Each server receives the client's request and id, so that notifications and cancellations work.
+    /// `first` is the most likely server.
     pub(super) async fn try_each_server(
         self: &Arc<Self>,
         id: &Id,
