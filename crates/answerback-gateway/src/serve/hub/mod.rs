@@ -296,7 +296,7 @@ impl Hub {
         self.outlet.close(id);
         match route {
             Some(Route::One(server)) => {
-                self.servers[server].relay.receive_from_client(message).await
+                self.servers[server].relay.receive_from_client(message).await;
             }
             Some(Route::All) => {
                 for server in &self.servers {
