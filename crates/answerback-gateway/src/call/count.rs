@@ -153,9 +153,10 @@ impl CountStep<'_, '_> {
             let reply = rejection.reply_to(outcome, true);
             (reply.as_ref().map(|reply| reply.document().to_owned()), reply)
         };
-        let recorded = transaction.run(recorder, answer).await?;
-        let receipt = recorder.receipt(&recorded.appended, &facts.id.to_string());
-        Ok((recorded.outcome, recorded.answer, receipt))
+        let RecordedAttempt { outcome, answer, appended } =
+            transaction.run(recorder, answer).await?;
+        let receipt = recorder.receipt(&appended, &facts.id.to_string());
+        Ok((outcome, answer, receipt))
     }
 }
 

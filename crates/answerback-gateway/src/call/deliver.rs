@@ -200,7 +200,7 @@ impl Gateway {
             match written {
                 // Another result of the same task has meanwhile used the id that this attestation contains.
                 Err(StoreError::Unit(_)) if taken_positions < MAX_TASK_RESULTS => {
-                    taken_positions += 1
+                    taken_positions += 1;
                 }
                 written => {
                     context.metrics.result(outcome, context.replies.elapsed());
@@ -259,7 +259,7 @@ impl Gateway {
         if inspection.is_interim {
             return Ok(None);
         }
-        let content = envelope.map_or_else(|| data(value), |envelope| with_data(envelope, value));
+        let document = envelope.map_or_else(|| data(value), |envelope| with_data(envelope, value));
         let failed = inspection.errors.first();
         let input = AttestationInput {
             tool: context.tool(),
@@ -271,8 +271,8 @@ impl Gateway {
                 _ => None,
             },
             // Everything that is recorded is redacted.
-            content: blocking::run(blocking::text_bytes(&content), || {
-                secrets::redact_value(&content)
+            content: blocking::run(blocking::text_bytes(&document), || {
+                secrets::redact_value(&document)
             }),
             failure: failed
                 .map(|error| (error.code.clone(), secrets::redact(&error.message).into_owned())),

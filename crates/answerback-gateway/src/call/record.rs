@@ -32,13 +32,13 @@ pub(super) async fn record_request(
 ) -> Result<bool, StoreError> {
     let draft = with_outcome(context.replies.facts.add_to(Draft::request()), "forwarded");
     let parts = request_parts(recorder, &context.request, None, hide);
-    let recorded = match parts
+    let written = match parts
         .and_then(|parts| recorder.store().append(parts.into_iter().fold(draft, Draft::with_part)))
     {
         Ok(ticket) => ticket.await.map(|_| true),
         Err(error) => Err(error),
     };
-    recorded.or_else(|error| recorder.store().excuse(error).map(|()| false))
+    written.or_else(|error| recorder.store().excuse(error).map(|()| false))
 }
 
 /// Returns the parts of an entry about a call: the received request, and the sent one if it differs.

@@ -182,11 +182,11 @@ pub(super) async fn reject_unchecked(
             .store()
             .append(parts.into_iter().fold(with_outcome(draft, "refused"), Draft::with_part))
     };
-    let recorded = match append() {
+    let written = match append() {
         Ok(ticket) => ticket.await.map(|committed| committed.value),
         Err(error) => Err(error),
     };
-    match recorded {
+    match written {
         Ok(appended) => {
             let receipt = recorder.receipt(&appended, &replies.facts.id.to_string());
             reply.into_message(Some(&receipt))

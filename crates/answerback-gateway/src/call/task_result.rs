@@ -30,8 +30,7 @@ impl Gateway {
     ) -> Option<TaskRole> {
         let (mut task, id) = read_task(context, result)?;
         let (facts, scope) = (&context.replies.facts, &context.scope);
-        let key =
-            TaskKey { principal: &facts.principal, server: &facts.upstream, id, scope: scope };
+        let key = TaskKey { principal: &facts.principal, server: &facts.upstream, id, scope };
         let notes = self.task_notes.add_task(self.recorder.as_ref(), key, &mut task).await;
         let id_mapping = (scope.is_shared && task.is_qualified).then(|| key.qualified_id());
         Some(TaskRole::Created { notes, expires: task.expires(), id_mapping })
