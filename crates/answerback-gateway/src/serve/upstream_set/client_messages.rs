@@ -67,7 +67,7 @@ impl UpstreamSet {
         self.client_sink.close(id);
         match route {
             Some(RequestRoute::One(server)) => {
-                self.servers[server].relay.receive_from_client(message).await
+                self.servers[server].relay.receive_from_client(message).await;
             }
             Some(RequestRoute::All) => {
                 for server in &self.servers {
