@@ -4,8 +4,8 @@
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
-use answerback_gateway::Surface;
-use answerback_http::{Scope, Token};
+use answerback_gateway::DecisionSource;
+use answerback_http::{BearerToken, Scope};
 use anyhow::bail;
 
 use crate::ledger_location::LedgerLocation;
@@ -27,7 +27,7 @@ pub(crate) struct ActorOptions {
 /// A caller who may decide.
 pub(crate) struct Actor {
     pub(crate) by: String,
-    pub(crate) surface: Surface,
+    pub(crate) surface: DecisionSource,
 }
 
 impl ActorOptions {
@@ -42,10 +42,10 @@ impl ActorOptions {
     /// cannot override a person.
     pub(crate) fn actor(&self, location: &LedgerLocation) -> anyhow::Result<Result<Actor, String>> {
         let token = match &self.token_file {
-            Some(file) => Token::from_file(file)?,
+            Some(file) => BearerToken::from_file(file)?,
             None if std::io::stdin().is_terminal() => return Ok(Ok(Actor::at_terminal())),
             None if user_folders::path_from_variable(VARIABLE).is_some() => {
-                Token::from_variable(VARIABLE)?
+                BearerToken::from_variable(VARIABLE)?
             }
             None => bail!(
                 "only a person may decide: run this in a terminal, or give a token with the scope decide in \
@@ -59,11 +59,11 @@ impl ActorOptions {
 impl Actor {
     fn at_terminal() -> Self {
         let user = os_user();
-        Self { surface: Surface::from("terminal").with_os_user(&user), by: user }
+        Self { surface: DecisionSource::from("terminal").with_os_user(&user), by: user }
     }
 
     fn from_token(
-        token: &Token,
+        token: &BearerToken,
         location: &LedgerLocation,
     ) -> anyhow::Result<Result<Self, String>> {
         let tokens = tokens::accepted_tokens(location)?;
@@ -82,7 +82,7 @@ impl Actor {
         }
         Ok(Ok(Self {
             by: name.to_owned(),
-            surface: Surface::from("token").with_os_user(os_user()),
+            surface: DecisionSource::from("token").with_os_user(os_user()),
         }))
     }
 }

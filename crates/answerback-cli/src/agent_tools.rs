@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use answerback_gateway::ServerSettings;
-use answerback_gateway::serve::{Backend, Place, Within};
+use answerback_gateway::serve::{Backend, BackendTransport, InProcessServer};
 use answerback_http::Scope;
 use answerback_web::{Console, agent_tools};
 
@@ -37,12 +37,13 @@ impl AgentTools {
 
     fn backend(&self) -> Backend {
         let tools = self.clone();
-        let within = Within::new(move |stream, principal| {
+        let server = InProcessServer::new(move |stream, principal| {
             if let Some(console) = tools.0.get() {
                 let console = Arc::clone(console);
                 tokio::spawn(agent_tools::serve(console, principal.to_owned(), stream));
             }
         });
-        Backend::new(SERVER_NAME, Place::Within(within)).apart(Scope::Ingest)
+        Backend::new(SERVER_NAME, BackendTransport::InProcess(server))
+            .with_separate_endpoint(Scope::Ingest)
     }
 }

@@ -9,7 +9,7 @@ use answerback::config::StoreConfig;
 use answerback::contract::recognise;
 use answerback::governance::{Lock, Manifest};
 use answerback::json::Limits;
-use answerback_gateway::serve::Service;
+use answerback_gateway::serve::GatewayService;
 use answerback_gateway::{Weight, remarks};
 use answerback_record::InForce;
 use answerback_record::system::now;
@@ -33,7 +33,7 @@ const WIDTH: usize = 100;
 /// Gives the console the data of the gateway and the configuration.
 pub(crate) struct GatewayConsoleHost {
     store: Store,
-    service: Arc<Service>,
+    service: Arc<GatewayService>,
     /// The ledger's file, or the URL of its database.
     ledger: PathBuf,
     governance: RwLock<ConfiguredGovernance>,
@@ -47,7 +47,7 @@ pub(crate) struct ConfiguredGovernance {
 }
 
 impl GatewayConsoleHost {
-    pub(crate) fn new(store: Store, service: Arc<Service>, ledger: PathBuf) -> Self {
+    pub(crate) fn new(store: Store, service: Arc<GatewayService>, ledger: PathBuf) -> Self {
         Self { store, service, ledger, governance: RwLock::default() }
     }
 
@@ -81,15 +81,15 @@ impl ConsoleHost for GatewayConsoleHost {
     }
 
     fn notify_decided(&self) {
-        self.service.tell_decided();
+        self.service.notify_decided();
     }
 
     fn submitted_decision(&self, record: &CaseRecord) -> Option<Decision> {
-        answerback_gateway::as_given(&self.store, record)
+        answerback_gateway::complete_decision(&self.store, record)
     }
 
     fn servers(&self) -> Vec<ServerView> {
-        let servers = self.service.seen().into_iter();
+        let servers = self.service.backend_states().into_iter();
         servers
             .map(|server| {
                 let upstream = server.upstream.as_deref();
@@ -102,7 +102,7 @@ impl ConsoleHost for GatewayConsoleHost {
                 ServerView {
                     name: server.name,
                     is_up: server.is_up,
-                    place: server.place,
+                    place: server.address,
                     tools: tools.unwrap_or_default(),
                 }
             })
@@ -160,7 +160,7 @@ fn tool(name: &str, source: &Value, is_changed: bool) -> ToolView {
                 Weight::Problem => "error".to_owned(),
                 Weight::Advice => "warning".to_owned(),
             },
-            text: format!("{}: {}", remark.what, remark.mend),
+            text: format!("{}: {}", remark.what, remark.fix),
         })
         .collect();
     ToolView {

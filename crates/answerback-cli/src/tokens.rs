@@ -1,7 +1,7 @@
 //! The tokens of a server: its own, and those of the configuration.
 
-use answerback_gateway::{Secret, ServiceSettings, TokenSettings};
-use answerback_http::{Scope, Scopes, Token, Tokens};
+use answerback_gateway::{SecretSource, ServiceSettings, TokenSettings};
+use answerback_http::{BearerToken, Scope, Scopes, Tokens};
 use anyhow::Context;
 
 use crate::configuration::Configuration;
@@ -29,14 +29,14 @@ pub(crate) fn with_configured_tokens(
         let context = || format!("gateway.tokens.{}", token_settings.name);
         let scopes = scopes(token_settings)?;
         tokens = match &token_settings.secret {
-            Secret::File(path) => {
+            SecretSource::File(path) => {
                 let path = configuration.path(path);
                 user_folders::create_parent(&path)?;
                 let (_, token) = Tokens::from_file_or_new(&path, &token_settings.name, scopes)
                     .with_context(context)?;
                 tokens.with(&token_settings.name, &token, scopes).with_context(context)?
             }
-            Secret::Variable(variable) => tokens
+            SecretSource::Variable(variable) => tokens
                 .with_variable(&token_settings.name, variable, scopes)
                 .with_context(context)?,
             _ => anyhow::bail!("{}: a token is in a variable or in a file", context()),
@@ -53,8 +53,8 @@ pub(crate) fn with_existing_tokens_only(
 ) -> ServiceSettings {
     let mut there = settings.clone();
     there.tokens.retain(|token| match &token.secret {
-        Secret::File(path) => configuration.path(path).exists(),
-        Secret::Variable(variable) => has_variable(variable),
+        SecretSource::File(path) => configuration.path(path).exists(),
+        SecretSource::Variable(variable) => has_variable(variable),
         _ => true,
     });
     there
@@ -71,7 +71,7 @@ pub(crate) fn accepted_tokens(location: &LedgerLocation) -> anyhow::Result<Token
     for (name, file, scopes) in own {
         let file = folder.join(file);
         if file.exists() {
-            tokens = tokens.with(name, &Token::from_file(&file)?, scopes)?;
+            tokens = tokens.with(name, &BearerToken::from_file(&file)?, scopes)?;
         }
     }
     // A variable may be set only in the server's environment.

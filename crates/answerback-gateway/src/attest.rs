@@ -8,6 +8,7 @@ use answerback::contract::governed::{
     AgentIdentity, Attestation, Content, Failure, Flag, GovernedBuilder, GovernedResponse, Refusal,
     RequestContext, RequestType,
 };
+use answerback::finding::display_name;
 use answerback::governance::{Authority, AuthorityError, Verification};
 use answerback::json::{Limits, ReadError};
 use answerback::{Timestamp, UuidV4, ValidationError};
@@ -18,8 +19,7 @@ use answerback_store::{Store, StoreError};
 use serde_json::{Value, json};
 
 use crate::Recorder;
-use crate::envelope::{found, meaning};
-use crate::gateway_reply::name;
+use crate::envelope::{finding_code, meaning};
 
 /// Builds governed responses for one agent. The agent's identity is the one in the lock when the attestor was
 /// opened. Responses are verified against the current files.
@@ -27,19 +27,19 @@ use crate::gateway_reply::name;
 pub struct Attestor {
     files: [PathBuf; 2],
     identity: AgentIdentity,
-    read: Mutex<GovernanceSnapshot>,
+    snapshot: Mutex<GovernanceSnapshot>,
 }
 
 /// Holds the files that were read last and their stamps at that time.
 #[derive(Debug)]
 struct GovernanceSnapshot {
-    stamps: [Stamp; 2],
+    stamps: [FileStamp; 2],
     /// The governance of these files, or `None` if they cannot be used.
-    in_force: Option<Arc<InForce>>,
+    governance: Option<Arc<InForce>>,
 }
 
 /// The modification time and length of a file, or `None` if it does not exist.
-type Stamp = Option<(SystemTime, u64)>;
+type FileStamp = Option<(SystemTime, u64)>;
 
 impl Attestor {
     /// Opens the manifest and lock of an agent.
@@ -54,10 +54,11 @@ impl Attestor {
     ) -> Result<Self, AttestError> {
         let files = [manifest.into(), lock.into()];
         let stamps = stamps(&files);
-        let in_force = read(&files)?;
-        let identity = in_force.authority().speaker(agent)?.identity().clone();
-        let read = Mutex::new(GovernanceSnapshot { stamps, in_force: Some(Arc::new(in_force)) });
-        Ok(Self { files, identity, read })
+        let governance = read_governance(&files)?;
+        let identity = governance.authority().speaker(agent)?.identity().clone();
+        let snapshot =
+            Mutex::new(GovernanceSnapshot { stamps, governance: Some(Arc::new(governance)) });
+        Ok(Self { files, identity, snapshot })
     }
 
     /// Records manifest and lock in the ledger if they differ from the active ones. It blocks until the store has
@@ -67,20 +68,20 @@ impl Attestor {
     ///
     /// Returns an error if the store cannot be read or written.
     pub fn log(&self, store: &Store) -> Result<(), StoreError> {
-        let in_force = self.last().in_force.clone();
-        in_force.map_or(Ok(()), |in_force| in_force.log(store))
+        let governance = self.snapshot().governance.clone();
+        governance.map_or(Ok(()), |governance| governance.log(store))
     }
 
-    fn last(&self) -> MutexGuard<'_, GovernanceSnapshot> {
-        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    fn snapshot(&self) -> MutexGuard<'_, GovernanceSnapshot> {
+        self.snapshot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the current governance, or `None` if the files cannot be used.
-    async fn in_force(self: &Arc<Self>, store: &Store) -> Option<Arc<InForce>> {
+    async fn governance(self: &Arc<Self>, store: &Store) -> Option<Arc<InForce>> {
         {
-            let last = self.last();
-            if last.stamps == stamps(&self.files) {
-                return last.in_force.clone();
+            let snapshot = self.snapshot();
+            if snapshot.stamps == stamps(&self.files) {
+                return snapshot.governance.clone();
             }
         }
         let (attestor, store) = (Arc::clone(self), store.clone());
@@ -89,11 +90,12 @@ impl Attestor {
 
     /// Reads the files again. Changed files are recorded before any response uses them.
     fn reload(&self, store: &Store) -> Option<Arc<InForce>> {
-        let mut last = self.last();
+        let mut snapshot = self.snapshot();
         let stamps = stamps(&self.files);
-        let is_same = |fresh: &InForce| last.in_force.as_ref().is_some_and(|it| it.is_same(fresh));
-        let in_force = match read(&self.files) {
-            Ok(fresh) if is_same(&fresh) => last.in_force.clone(),
+        let is_same =
+            |fresh: &InForce| snapshot.governance.as_ref().is_some_and(|it| it.is_same(fresh));
+        let governance = match read_governance(&self.files) {
+            Ok(fresh) if is_same(&fresh) => snapshot.governance.clone(),
             Ok(fresh) if fresh.authority().is_sound() => {
                 if let Err(error) = fresh.log(store) {
                     tracing::warn!(%error, "manifest and lock changed, and could not be recorded");
@@ -111,36 +113,36 @@ impl Attestor {
                 None
             }
         };
-        *last = GovernanceSnapshot { stamps, in_force: in_force.clone() };
-        in_force
+        *snapshot = GovernanceSnapshot { stamps, governance: governance.clone() };
+        governance
     }
 
     /// Builds a governed response from a result and verifies it.
     pub(crate) async fn attest(
         self: &Arc<Self>,
         recorder: &Recorder,
-        answer: Answer<'_>,
-    ) -> std::io::Result<Attested> {
-        let response_id = match &answer.response_id {
+        input: AttestationInput<'_>,
+    ) -> std::io::Result<AttestedResponse> {
+        let response_id = match &input.response_id {
             Some(id) => id.clone(),
             None => answerback_record::system::uuid()?,
         };
-        let audit = format!("ledger:{}#{}", recorder.origin(), answer.correlation_id);
-        let attestation = attestation(&answer.doubts).with_audit_trail(audit);
+        let audit = format!("ledger:{}#{}", recorder.origin(), input.correlation_id);
+        let attestation = attestation(&input.doubts).with_audit_trail(audit);
         let now = answerback_record::system::now();
-        let built = answer.response(response_id.clone(), self.identity.clone(), attestation, now);
+        let built = input.response(response_id.clone(), self.identity.clone(), attestation, now);
         let response = match built {
             Ok(response) => response,
             Err(invalid) => {
-                return Ok(Attested::unbuilt(response_id, &invalid.findings));
+                return Ok(AttestedResponse::not_buildable(response_id, &invalid.findings));
             }
         };
-        let in_force = self.in_force(recorder.store()).await;
-        Ok(Attested::verified(response, in_force))
+        let governance = self.governance(recorder.store()).await;
+        Ok(AttestedResponse::verify(response, governance))
     }
 }
 
-fn stamps(files: &[PathBuf; 2]) -> [Stamp; 2] {
+fn stamps(files: &[PathBuf; 2]) -> [FileStamp; 2] {
     let stamp = |file: &PathBuf| {
         let metadata = std::fs::metadata(file).ok()?;
         Some((metadata.modified().ok()?, metadata.len()))
@@ -148,7 +150,7 @@ fn stamps(files: &[PathBuf; 2]) -> [Stamp; 2] {
     [stamp(&files[0]), stamp(&files[1])]
 }
 
-fn read([manifest, lock]: &[PathBuf; 2]) -> Result<InForce, AttestError> {
+fn read_governance([manifest, lock]: &[PathBuf; 2]) -> Result<InForce, AttestError> {
     let bytes = |file: &Path| {
         std::fs::read(file).map_err(|source| AttestError::File { file: file.to_owned(), source })
     };
@@ -164,7 +166,7 @@ fn read([manifest, lock]: &[PathBuf; 2]) -> Result<InForce, AttestError> {
 }
 
 /// Holds a tool's result with the facts for its attestation.
-pub(crate) struct Answer<'a> {
+pub(crate) struct AttestationInput<'a> {
     pub(crate) tool: &'a str,
     pub(crate) correlation_id: &'a UuidV4,
     /// The id of the response, if it is derived from a task.
@@ -177,7 +179,7 @@ pub(crate) struct Answer<'a> {
     pub(crate) doubts: Vec<Doubt>,
 }
 
-impl Answer<'_> {
+impl AttestationInput<'_> {
     fn response(
         self,
         response_id: UuidV4,
@@ -185,7 +187,7 @@ impl Answer<'_> {
         attestation: Attestation,
         now: Timestamp,
     ) -> Result<GovernedResponse, answerback::contract::Invalid> {
-        let summary = format!("Call the tool {}", name(self.tool));
+        let summary = format!("Call the tool {}", display_name(self.tool));
         let request = RequestContext::new(RequestType::Task, summary)
             .with_request_id(self.correlation_id.clone());
         let builder = match self.failure {
@@ -203,37 +205,37 @@ impl Answer<'_> {
     }
 }
 
-/// Tells why a flag is not attested.
+/// Names a flag that is not attested, with the reason.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Doubt {
     flag: Flag,
-    why: &'static str,
+    reason: &'static str,
 }
 
 impl Doubt {
     /// The arguments were not checked.
     pub(crate) const INPUT: Self =
-        Self { flag: Flag::ConstraintsFollowed, why: "the arguments were not checked" };
+        Self { flag: Flag::ConstraintsFollowed, reason: "the arguments were not checked" };
     /// The result was not checked.
     pub(crate) const OUTPUT: Self =
-        Self { flag: Flag::QualityStandardsMet, why: "the result was not checked" };
+        Self { flag: Flag::QualityStandardsMet, reason: "the result was not checked" };
     /// The tool's definition was not compared.
     pub(crate) const DEFINITION: Self =
-        Self { flag: Flag::BoundariesRespected, why: "the tool's definition was not compared" };
+        Self { flag: Flag::BoundariesRespected, reason: "the tool's definition was not compared" };
 
     /// Returns the doubt that a finding with this code raises, if any.
     pub(crate) fn of(code: &str) -> Option<Self> {
         let flag = match code {
-            found::DEFINITION_CHANGED => Flag::BoundariesRespected,
-            found::INPUT_UNCHECKED
-            | found::INVALID_PARAMETER
-            | found::CHECK_WAIVED
-            | found::NOT_RECORDED => Flag::ConstraintsFollowed,
+            finding_code::DEFINITION_CHANGED => Flag::BoundariesRespected,
+            finding_code::INPUT_UNCHECKED
+            | finding_code::INVALID_PARAMETER
+            | finding_code::CHECK_WAIVED
+            | finding_code::NOT_RECORDED => Flag::ConstraintsFollowed,
             // The repaired arguments that ran were valid.
-            found::REPAIR_APPLIED => return None,
+            finding_code::REPAIR_APPLIED => return None,
             _ => Flag::QualityStandardsMet,
         };
-        Some(Self { flag, why: meaning(code).unwrap_or("something was found") })
+        Some(Self { flag, reason: meaning(code).unwrap_or("something was found") })
     }
 }
 
@@ -248,7 +250,7 @@ fn attestation(doubts: &[Doubt]) -> Attestation {
     }
     let mut reasons: Vec<String> = Vec::new();
     for doubt in doubts {
-        let reason = format!("{}: {}", doubt.flag, doubt.why);
+        let reason = format!("{}: {}", doubt.flag, doubt.reason);
         if !reasons.contains(&reason) {
             reasons.push(reason);
         }
@@ -258,36 +260,36 @@ fn attestation(doubts: &[Doubt]) -> Attestation {
 
 /// Holds a verified governed response, or its refusal.
 #[derive(Debug)]
-pub(crate) struct Attested {
+pub(crate) struct AttestedResponse {
     pub(crate) response_id: UuidV4,
     response: Option<GovernedResponse>,
     /// The governance that the response was verified against.
-    in_force: Option<Arc<InForce>>,
+    governance: Option<Arc<InForce>>,
     /// The reason why the response is withheld.
     pub(crate) refusal: Option<Refusal>,
     codes: Vec<Token>,
 }
 
-impl Attested {
-    fn verified(response: GovernedResponse, in_force: Option<Arc<InForce>>) -> Self {
+impl AttestedResponse {
+    fn verify(response: GovernedResponse, governance: Option<Arc<InForce>>) -> Self {
         let document = response.to_document();
-        let (refusal, codes) = match &in_force {
-            Some(in_force) => refused(in_force.authority(), &document),
+        let (refusal, codes) = match &governance {
+            Some(governance) => verify_document(governance.authority(), &document),
             // Without governance every response is refused. Verifying against an empty authority produces that
             // refusal.
-            None => refused(&Authority::new(&Value::Null, &Value::Null), &document),
+            None => verify_document(&Authority::new(&Value::Null, &Value::Null), &document),
         };
         let (response_id, response) = (response.response_id.clone(), Some(response));
-        Self { response_id, response, in_force, refusal, codes }
+        Self { response_id, response, governance, refusal, codes }
     }
 
     /// Creates the refusal of a result that does not fit the contract.
-    fn unbuilt(response_id: UuidV4, findings: &[ValidationError]) -> Self {
+    fn not_buildable(response_id: UuidV4, findings: &[ValidationError]) -> Self {
         use answerback::contract::governed::RefusalReason::QualityCannotBeMet;
         let explanation = "The result cannot be made a governed response.";
         let refusal = Some(Refusal::new(QualityCannotBeMet, explanation));
         let codes = codes(findings);
-        Self { response_id, response: None, in_force: None, refusal, codes }
+        Self { response_id, response: None, governance: None, refusal, codes }
     }
 
     /// Builds the ledger entry: a response, or a rejected one.
@@ -305,8 +307,8 @@ impl Attested {
         if let Ok(contract) = Token::new("governed") {
             draft = draft.with_contract(&contract);
         }
-        if let Some(in_force) = &self.in_force {
-            draft = in_force.name(draft);
+        if let Some(governance) = &self.governance {
+            draft = governance.name(draft);
         }
         let Some(response) = &self.response else { return draft };
         if let Ok(status) = Token::new(response.status().as_str()) {
@@ -344,10 +346,10 @@ impl Attested {
 }
 
 /// Verifies a document. Returns the refusal with the codes of its findings, or `None` if it is accepted.
-fn refused(authority: &Authority, document: &Value) -> (Option<Refusal>, Vec<Token>) {
+fn verify_document(authority: &Authority, document: &Value) -> (Option<Refusal>, Vec<Token>) {
     match authority.verify(document, None) {
         Verification::Accepted(_) => (None, Vec::new()),
-        Verification::Refused(refused) => (Some(refused.refusal), codes(&refused.findings)),
+        Verification::Refused(failure) => (Some(failure.refusal), codes(&failure.findings)),
     }
 }
 
@@ -386,31 +388,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flag_is_attested_unless_something_speaks_against_it() {
-        let told = |doubts: &[Doubt]| json!(attestation(doubts)).to_string();
-        insta::assert_snapshot!(told(&[]), @r#"{"within_scope":true,"boundaries_respected":true,"quality_standards_met":true,"constraints_followed":true}"#);
-        let found = [found::EMPTY_RESULT, found::REPAIR_APPLIED, found::INVALID_PARAMETER];
-        let found = found.into_iter().filter_map(Doubt::of);
-        let doubts: Vec<Doubt> = found.chain([Doubt::DEFINITION, Doubt::DEFINITION]).collect();
-        insta::assert_snapshot!(told(&doubts), @r#"{"within_scope":true,"boundaries_respected":false,"quality_standards_met":false,"constraints_followed":false,"explanation":"quality_standards_met: the tool succeeded and said nothing; constraints_followed: something was found in the arguments; boundaries_respected: the tool's definition was not compared"}"#);
+    fn a_flag_with_a_doubt_is_not_attested() {
+        let text = |doubts: &[Doubt]| json!(attestation(doubts)).to_string();
+        insta::assert_snapshot!(text(&[]), @r#"{"within_scope":true,"boundaries_respected":true,"quality_standards_met":true,"constraints_followed":true}"#);
+        let codes = [
+            finding_code::EMPTY_RESULT,
+            finding_code::REPAIR_APPLIED,
+            finding_code::INVALID_PARAMETER,
+        ];
+        let doubts = codes.into_iter().filter_map(Doubt::of);
+        let doubts: Vec<Doubt> = doubts.chain([Doubt::DEFINITION, Doubt::DEFINITION]).collect();
+        insta::assert_snapshot!(text(&doubts), @r#"{"within_scope":true,"boundaries_respected":false,"quality_standards_met":false,"constraints_followed":false,"explanation":"quality_standards_met: the tool succeeded and said nothing; constraints_followed: something was found in the arguments; boundaries_respected: the tool's definition was not compared"}"#);
     }
 
     #[test]
-    fn every_code_of_ours_says_what_it_puts_into_doubt() {
+    fn every_finding_code_has_its_doubt() {
         for (code, flag) in [
-            (found::TOOL_FAILED, "quality_standards_met"),
-            (found::OUTPUT_MISMATCH, "quality_standards_met"),
-            (found::OUTPUT_UNCHECKED, "quality_standards_met"),
-            (found::ERROR_IN_SUCCESS, "quality_standards_met"),
-            (found::INPUT_UNCHECKED, "constraints_followed"),
-            (found::CHECK_WAIVED, "constraints_followed"),
-            (found::NOT_RECORDED, "constraints_followed"),
-            (found::DEFINITION_CHANGED, "boundaries_respected"),
+            (finding_code::TOOL_FAILED, "quality_standards_met"),
+            (finding_code::OUTPUT_MISMATCH, "quality_standards_met"),
+            (finding_code::OUTPUT_UNCHECKED, "quality_standards_met"),
+            (finding_code::ERROR_IN_SUCCESS, "quality_standards_met"),
+            (finding_code::INPUT_UNCHECKED, "constraints_followed"),
+            (finding_code::CHECK_WAIVED, "constraints_followed"),
+            (finding_code::NOT_RECORDED, "constraints_followed"),
+            (finding_code::DEFINITION_CHANGED, "boundaries_respected"),
         ] {
             let doubt = Doubt::of(code).unwrap();
             assert_eq!(doubt.flag.as_str(), flag, "{code}");
-            assert_ne!(doubt.why, "something was found", "{code}");
+            assert_ne!(doubt.reason, "something was found", "{code}");
         }
-        assert_eq!(Doubt::of(found::REPAIR_APPLIED), None);
+        assert_eq!(Doubt::of(finding_code::REPAIR_APPLIED), None);
     }
 }

@@ -15,7 +15,7 @@ pub struct Client {
     connection: Arc<str>,
     /// The number of the connection's first turn. It is random, so the turns of connections do not overlap.
     first_turn: u64,
-    answers: AtomicU64,
+    failed_calls: AtomicU64,
     /// The marker of our own text blocks on this connection, or `None` if there was no randomness.
     marker: Option<Marker>,
 }
@@ -29,17 +29,17 @@ impl Client {
     pub fn new(principal: impl Into<String>) -> std::io::Result<Self> {
         let connection = answerback_record::system::uuid()?.to_string().into();
         let first_turn = u64::from_be_bytes(answerback_record::system::random()?);
-        let answers = AtomicU64::new(0);
+        let failed_calls = AtomicU64::new(0);
         let marker = Some(Marker::random()?);
-        Ok(Self { principal: principal.into(), connection, first_turn, answers, marker })
+        Ok(Self { principal: principal.into(), connection, first_turn, failed_calls, marker })
     }
 
     /// Creates a principal whose clients have no connections. Requests that name no conversation then share one,
     /// which survives a restart of the gateway.
     pub fn stateless(principal: impl Into<String>) -> Self {
         let connection = "stateless".into();
-        let (answers, marker) = (AtomicU64::new(0), Marker::random().ok());
-        Self { principal: principal.into(), connection, first_turn: 0, answers, marker }
+        let (failed_calls, marker) = (AtomicU64::new(0), Marker::random().ok());
+        Self { principal: principal.into(), connection, first_turn: 0, failed_calls, marker }
     }
 
     /// Returns the principal that makes the calls.
@@ -64,37 +64,37 @@ impl Client {
 
     /// Returns the key that attempts are counted under, together with the tool. It consists of principal,
     /// upstream and conversation. A client that names no conversation uses its connection.
-    pub(crate) fn conversation(&self, upstream: &str, named: Option<&str>) -> String {
-        let named = named.map(conversation_name);
-        let conversation = named.as_deref().unwrap_or(&self.connection);
+    pub(crate) fn conversation(&self, upstream: &str, requested: Option<&str>) -> String {
+        let requested = requested.map(stored_conversation_name);
+        let conversation = requested.as_deref().unwrap_or(&self.connection);
         // Serializing a list of strings cannot fail.
         serde_json::to_string(&[&*self.principal, upstream, conversation]).unwrap_or_default()
     }
 
     /// Returns the number of failed calls that were answered so far. Calls that arrive before the answer to one
     /// are parallel calls.
-    pub(crate) fn answers(&self) -> u64 {
-        self.answers.load(Ordering::Acquire)
+    pub(crate) fn failed_calls(&self) -> u64 {
+        self.failed_calls.load(Ordering::Acquire)
     }
 
     /// Returns the turn of calls that arrived after this many answers.
-    pub(crate) fn turn(&self, answers: u64) -> Turn {
-        Turn::from(self.first_turn.wrapping_add(answers))
+    pub(crate) fn turn(&self, failed_calls: u64) -> Turn {
+        Turn::from(self.first_turn.wrapping_add(failed_calls))
     }
 
     /// Records that a failed call was answered.
-    pub(crate) fn answered(&self) {
-        self.answers.fetch_add(1, Ordering::AcqRel);
+    pub(crate) fn count_failed_call(&self) {
+        self.failed_calls.fetch_add(1, Ordering::AcqRel);
     }
 }
 
 /// Returns the name of a conversation as it is stored and printed. A name that contains a secret is replaced with
 /// its digest.
-pub(crate) fn conversation_name(named: &str) -> Cow<'_, str> {
-    if secrets::find(named).is_empty() {
-        return named.into();
+pub(crate) fn stored_conversation_name(requested: &str) -> Cow<'_, str> {
+    if secrets::find(requested).is_empty() {
+        return requested.into();
     }
-    format!("sha256:{}", Digest::of_bytes(named.as_bytes())).into()
+    format!("sha256:{}", Digest::of_bytes(requested.as_bytes())).into()
 }
 
 #[cfg(test)]
@@ -104,14 +104,14 @@ mod tests {
     #[test]
     fn a_turn_ends_with_an_answer() {
         let client = Client::new("local").unwrap();
-        let first = client.turn(client.answers());
-        assert_eq!(client.turn(client.answers()), first);
-        client.answered();
-        assert_ne!(client.turn(client.answers()), first);
+        let first = client.turn(client.failed_calls());
+        assert_eq!(client.turn(client.failed_calls()), first);
+        client.count_failed_call();
+        assert_ne!(client.turn(client.failed_calls()), first);
     }
 
     #[test]
-    fn conversations_are_apart() {
+    fn conversations_of_connections_and_upstreams_differ() {
         let (one, other) = (Client::new("local").unwrap(), Client::new("local").unwrap());
         assert_ne!(one.conversation("u", None), other.conversation("u", None));
         assert_eq!(one.conversation("u", Some("c")), other.conversation("u", Some("c")));

@@ -4,7 +4,7 @@ use answerback_mcp::link::{Incoming, StreamState, StreamWatcher};
 use answerback_mcp::wire::Id;
 use tokio::sync::mpsc;
 
-use crate::serve::Streams;
+use crate::response_streams::ResponseStreams;
 
 /// Sends messages to a client.
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub(crate) enum ClientSink {
     /// Sends messages in order to the component that combines several servers, for a client with its own sink.
     OneOfMany { queue: mpsc::Sender<Incoming>, client: Box<Self> },
     /// Sends each message on the response stream that it belongs to.
-    Streams(Arc<Streams>),
+    Streams(Arc<ResponseStreams>),
 }
 
 impl ClientSink {
@@ -31,14 +31,14 @@ impl ClientSink {
         match self {
             Self::Queue(_) => true,
             Self::OneOfMany { client, .. } => client.is_waited_for(request),
-            Self::Streams(streams) => streams.is_waited_for(request),
+            Self::Streams(streams) => streams.is_awaited(request),
         }
     }
 
     /// Applies the state of the server's response stream to our own stream.
     pub(crate) fn flows(&self, request: &Id, flow: StreamState) {
         if let Self::Streams(streams) = self {
-            streams.flows(request, flow);
+            streams.apply_flow(request, flow);
         }
     }
 
@@ -47,7 +47,7 @@ impl ClientSink {
         match self {
             Self::Streams(streams) if streams.can_resume() => {
                 let (streams, request) = (Arc::clone(streams), request.clone());
-                Some(Box::new(move |flow| streams.flows(&request, flow)))
+                Some(Box::new(move |flow| streams.apply_flow(&request, flow)))
             }
             Self::Streams(_) | Self::Queue(_) | Self::OneOfMany { .. } => None,
         }

@@ -1,19 +1,19 @@
 /// Names the place where a decision is made, as the ledger records it.
 ///
 /// ```
-/// use answerback_gateway::Surface;
+/// use answerback_gateway::DecisionSource;
 ///
-/// let page = Surface::from("console");
-/// let terminal = Surface::from("terminal").with_os_user("ann (uid 1000)");
+/// let page = DecisionSource::from("console");
+/// let terminal = DecisionSource::from("terminal").with_os_user("ann (uid 1000)");
 /// # assert_ne!(page, terminal);
 /// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Surface {
+pub struct DecisionSource {
     pub(crate) name: String,
     pub(crate) os_user: Option<String>,
 }
 
-impl Surface {
+impl DecisionSource {
     /// Adds the user of the process, as the operating system identifies them.
     #[must_use]
     pub fn with_os_user(mut self, user: impl Into<String>) -> Self {
@@ -22,7 +22,7 @@ impl Surface {
     }
 }
 
-impl From<&str> for Surface {
+impl From<&str> for DecisionSource {
     fn from(name: &str) -> Self {
         Self { name: name.to_owned(), os_user: None }
     }

@@ -9,7 +9,7 @@ use answerback::{Timestamp, ValidationError};
 use serde_json::{Value, json};
 
 /// Lists the codes of the gateway's findings in a tool envelope.
-pub(crate) mod found {
+pub(crate) mod finding_code {
     pub(crate) const TOOL_FAILED: &str = "TOOL_FAILED";
     pub(crate) const OUTPUT_MISMATCH: &str = "OUTPUT_MISMATCH";
     pub(crate) const OUTPUT_UNCHECKED: &str = "OUTPUT_UNCHECKED";
@@ -35,34 +35,34 @@ pub(crate) mod found {
 }
 
 /// Lists the codes that the gateway adds to the contract's, with their meanings.
-const OURS: &[(&str, &str)] = &[
-    (found::TOOL_FAILED, "the tool ran and failed"),
-    (found::OUTPUT_MISMATCH, "the result does not fit the tool's output schema"),
-    (found::OUTPUT_UNCHECKED, "the tool's output schema cannot be used"),
-    (found::INPUT_UNCHECKED, "the tool's input schema cannot be used"),
-    (found::EMPTY_RESULT, "the tool succeeded and said nothing"),
-    (found::ERROR_IN_SUCCESS, "the result is marked as a success and reads like an error"),
-    (found::DEFINITION_CHANGED, "the tool's definition is not the one that was first seen"),
-    (found::REPAIR_APPLIED, "the arguments were repaired before the call"),
-    (found::CHECK_WAIVED, "a person waived the check of the arguments"),
-    (found::NOT_RECORDED, "the call could not be recorded"),
-    (found::UNKNOWN_TOOL, "there is no such tool"),
-    (found::DUPLICATE_NAME, "a name stands twice in one object of the result"),
-    (found::GATEWAY_IMITATED, "the server wrote text that begins like the gateway's own"),
-    (found::RESULT_UNREADABLE, "the result cannot be read"),
-    (found::NO_RESULT, "the server has the call and gave no result"),
-    (found::NOT_SENT, "the call did not reach the server"),
-    (found::CALLS_BLOCKED, "a person is asked about earlier calls of the tool"),
-    (found::CALLS_STOPPED, "a person stopped the calls of the tool"),
-    (found::TOOLS_UNKNOWN, "the server does not say which tools it has"),
-    (found::TOO_MANY_CALLS, "as many calls are under way as there may be"),
-    (found::ARGUMENTS_UNREADABLE, "the arguments cannot be read within the limits"),
+const GATEWAY_CODES: &[(&str, &str)] = &[
+    (finding_code::TOOL_FAILED, "the tool ran and failed"),
+    (finding_code::OUTPUT_MISMATCH, "the result does not fit the tool's output schema"),
+    (finding_code::OUTPUT_UNCHECKED, "the tool's output schema cannot be used"),
+    (finding_code::INPUT_UNCHECKED, "the tool's input schema cannot be used"),
+    (finding_code::EMPTY_RESULT, "the tool succeeded and said nothing"),
+    (finding_code::ERROR_IN_SUCCESS, "the result is marked as a success and reads like an error"),
+    (finding_code::DEFINITION_CHANGED, "the tool's definition is not the one that was first seen"),
+    (finding_code::REPAIR_APPLIED, "the arguments were repaired before the call"),
+    (finding_code::CHECK_WAIVED, "a person waived the check of the arguments"),
+    (finding_code::NOT_RECORDED, "the call could not be recorded"),
+    (finding_code::UNKNOWN_TOOL, "there is no such tool"),
+    (finding_code::DUPLICATE_NAME, "a name stands twice in one object of the result"),
+    (finding_code::GATEWAY_IMITATED, "the server wrote text that begins like the gateway's own"),
+    (finding_code::RESULT_UNREADABLE, "the result cannot be read"),
+    (finding_code::NO_RESULT, "the server has the call and gave no result"),
+    (finding_code::NOT_SENT, "the call did not reach the server"),
+    (finding_code::CALLS_BLOCKED, "a person is asked about earlier calls of the tool"),
+    (finding_code::CALLS_STOPPED, "a person stopped the calls of the tool"),
+    (finding_code::TOOLS_UNKNOWN, "the server does not say which tools it has"),
+    (finding_code::TOO_MANY_CALLS, "as many calls are under way as there may be"),
+    (finding_code::ARGUMENTS_UNREADABLE, "the arguments cannot be read within the limits"),
 ];
 
 /// Holds the contract's policy, extended with our codes.
 static POLICY: LazyLock<Policy> = LazyLock::new(|| {
-    let ours = OURS.iter();
-    let catalogue = ours.fold(Catalogue::default(), |catalogue, (code, meaning)| {
+    let codes = GATEWAY_CODES.iter();
+    let catalogue = codes.fold(Catalogue::default(), |catalogue, (code, meaning)| {
         catalogue.with_code(*code, *meaning)
     });
     Policy::default().with_catalogue(catalogue)
@@ -70,31 +70,31 @@ static POLICY: LazyLock<Policy> = LazyLock::new(|| {
 
 /// Returns the codes that the gateway adds to those of the tool envelope, with their meanings.
 pub fn codes() -> impl Iterator<Item = (&'static str, &'static str)> {
-    OURS.iter().copied()
+    GATEWAY_CODES.iter().copied()
 }
 
 /// Returns the meaning of one of our codes.
 pub(crate) fn meaning(code: &str) -> Option<&'static str> {
-    if code == found::INVALID_PARAMETER {
+    if code == finding_code::INVALID_PARAMETER {
         return Some("something was found in the arguments");
     }
-    OURS.iter().find(|(ours, _)| *ours == code).map(|(_, meaning)| *meaning)
+    GATEWAY_CODES.iter().find(|(known, _)| *known == code).map(|(_, meaning)| *meaning)
 }
 
 /// Holds the content of an envelope, without the findings.
-pub(crate) struct Enveloped<'a> {
+pub(crate) struct EnvelopeInput<'a> {
     pub(crate) tool: &'a str,
     pub(crate) version: &'a str,
     pub(crate) upstream: &'a str,
     pub(crate) host: Option<McpHost>,
     pub(crate) correlation_id: &'a str,
-    pub(crate) took: Duration,
+    pub(crate) duration: Duration,
     pub(crate) data: Value,
     /// The envelope that the tool itself returned.
-    pub(crate) own: Option<EnvelopeResponse>,
+    pub(crate) tool_envelope: Option<EnvelopeResponse>,
 }
 
-impl Enveloped<'_> {
+impl EnvelopeInput<'_> {
     /// Builds the envelope. Returns `None` if the contract does not allow the tool's name.
     pub(crate) fn envelope(
         self,
@@ -111,7 +111,7 @@ impl Enveloped<'_> {
         let mut builder = EnvelopeBuilder::new(self.tool, self.version)
             .summary(summary)
             .source(format!("upstreams/{}", self.upstream))
-            .duration_ms(u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX))
+            .duration_ms(u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX))
             .host(self.host)
             .correlation_id(self.correlation_id)
             .judged_by(POLICY.clone());
@@ -120,10 +120,10 @@ impl Enveloped<'_> {
         }
         builder = errors.into_iter().fold(builder, EnvelopeBuilder::error);
         builder = warnings.into_iter().fold(builder, EnvelopeBuilder::warning);
-        let plain = self.own.is_some().then(|| builder.clone());
-        if let Some(own) = self.own {
-            builder = own.intent.into_iter().fold(builder, EnvelopeBuilder::intent);
-            builder = own.actions.into_iter().fold(builder, EnvelopeBuilder::action);
+        let plain = self.tool_envelope.is_some().then(|| builder.clone());
+        if let Some(tool_envelope) = self.tool_envelope {
+            builder = tool_envelope.intent.into_iter().fold(builder, EnvelopeBuilder::intent);
+            builder = tool_envelope.actions.into_iter().fold(builder, EnvelopeBuilder::action);
         }
         let built = builder.build(now).or_else(|invalid| match plain {
             // The tool's own intent and actions may be invalid, so the envelope is built without them.
@@ -141,13 +141,17 @@ impl Enveloped<'_> {
 }
 
 /// Converts the findings of a call into one error or warning of an envelope.
-pub(crate) fn of_findings(code: &str, message: &str, findings: &[ValidationError]) -> ErrorObject {
+pub(crate) fn error_of_findings(
+    code: &str,
+    message: &str,
+    findings: &[ValidationError],
+) -> ErrorObject {
     let findings = serde_json::to_value(findings).unwrap_or_default();
     ErrorObject::new(code, message).with_detail("errors", findings)
 }
 
 /// Returns the valid tool envelope that a tool itself returned, if there is one.
-pub(crate) fn own(result: &Value) -> Option<EnvelopeResponse> {
+pub(crate) fn tool_envelope(result: &Value) -> Option<EnvelopeResponse> {
     // Most structured content is not an envelope, so a quick check comes first.
     let content = result.get("structuredContent").filter(|it| it.get("schema_id").is_some())?;
     let is_envelope = recognise(content)?.contract == Contract::Tool;
@@ -155,20 +159,20 @@ pub(crate) fn own(result: &Value) -> Option<EnvelopeResponse> {
 }
 
 /// Returns the pointer to the result's content, which the envelope refers to.
-pub(crate) fn place(result: &Value) -> &'static str {
+pub(crate) fn content_pointer(result: &Value) -> &'static str {
     if result.get("structuredContent").is_some() { "/structuredContent" } else { "/content" }
 }
 
 /// Returns envelope data that refers to the result.
 pub(crate) fn reference(result: &Value) -> Value {
-    json!({ "ref": place(result) })
+    json!({ "ref": content_pointer(result) })
 }
 
 /// Returns an envelope that contains the result instead of a reference to it.
-pub(crate) fn whole(envelope: &EnvelopeResponse, result: &Value) -> Value {
-    let mut whole = envelope.to_document();
-    whole["data"] = data(result);
-    whole
+pub(crate) fn with_data(envelope: &EnvelopeResponse, result: &Value) -> Value {
+    let mut with_data = envelope.to_document();
+    with_data["data"] = data(result);
+    with_data
 }
 
 /// Returns a result as the data of an envelope.

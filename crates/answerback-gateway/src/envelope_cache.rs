@@ -12,7 +12,7 @@ use answerback_mcp::wire::splice;
 
 /// Holds the values that differ between such envelopes. None of them can violate the contract.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Occasion<'a> {
+pub(crate) struct EnvelopeValues<'a> {
     pub(crate) now: Timestamp,
     pub(crate) duration_ms: u64,
     pub(crate) correlation_id: &'a UuidV4,
@@ -20,32 +20,32 @@ pub(crate) struct Occasion<'a> {
 
 /// Caches envelope templates by tool and by the place of the result that they refer to.
 #[derive(Debug, Default)]
-pub(crate) struct Routines {
+pub(crate) struct EnvelopeCache {
     /// The template is `None` if the contract does not allow the tool's name. Only tools of the catalog are
     /// cached, so the size is limited.
-    made: RwLock<HashMap<String, HashMap<&'static str, Option<EnvelopeTemplate>>>>,
+    templates: RwLock<HashMap<String, HashMap<&'static str, Option<EnvelopeTemplate>>>>,
 }
 
-impl Routines {
+impl EnvelopeCache {
     /// Returns the text of an envelope, or `None` if the tool has none. The first one is built with `build`.
     pub(crate) fn text(
         &self,
         tool: &str,
         place: &'static str,
-        occasion: Occasion<'_>,
+        values: EnvelopeValues<'_>,
         build: impl FnOnce() -> Option<EnvelopeResponse>,
     ) -> Option<String> {
-        let made = self.made.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(routine) = made.get(tool).and_then(|places| places.get(place)) {
-            return routine.as_ref().map(|routine| routine.text(occasion));
+        let templates = self.templates.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(template) = templates.get(tool).and_then(|places| places.get(place)) {
+            return template.as_ref().map(|template| template.text(values));
         }
-        drop(made);
+        drop(templates);
         let text = build().map(|envelope| envelope.to_text());
-        let routine = text.as_deref().map(EnvelopeTemplate::of);
+        let template = text.as_deref().map(EnvelopeTemplate::of);
         // An envelope that cannot be split into a template is built each time.
-        if !matches!(routine, Some(None)) {
-            let mut made = self.made.write().unwrap_or_else(PoisonError::into_inner);
-            made.entry(tool.to_owned()).or_default().insert(place, routine.flatten());
+        if !matches!(template, Some(None)) {
+            let mut templates = self.templates.write().unwrap_or_else(PoisonError::into_inner);
+            templates.entry(tool.to_owned()).or_default().insert(place, template.flatten());
         }
         text
     }
@@ -86,14 +86,14 @@ impl EnvelopeTemplate {
         Some(Self { pieces, end: text[from..].to_owned() })
     }
 
-    fn text(&self, occasion: Occasion<'_>) -> String {
+    fn text(&self, values: EnvelopeValues<'_>) -> String {
         let mut text = String::with_capacity(512);
         for (piece, gap) in &self.pieces {
             text.push_str(piece);
             match gap {
-                TemplateGap::Timestamp => quote(&mut text, &occasion.now.to_utc_seconds()),
-                TemplateGap::Duration => text.push_str(&occasion.duration_ms.to_string()),
-                TemplateGap::Correlation => quote(&mut text, occasion.correlation_id.as_str()),
+                TemplateGap::Timestamp => quote(&mut text, &values.now.to_utc_seconds()),
+                TemplateGap::Duration => text.push_str(&values.duration_ms.to_string()),
+                TemplateGap::Correlation => quote(&mut text, values.correlation_id.as_str()),
             }
         }
         text.push_str(&self.end);
@@ -115,8 +115,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_filled_in_is_what_would_be_built() {
-        let routines = Routines::default();
+    fn a_cached_envelope_equals_a_built_one() {
+        let cache = EnvelopeCache::default();
         for (millis, duration_ms, byte) in
             [(1_767_362_220_000, 0, 7), (0, 18_446_744_073_709, 9), (1_800_000_000_999, 12, 255)]
         {
@@ -135,8 +135,8 @@ mod tests {
                         .build(now)
                         .ok()
                 };
-                let occasion = Occasion { now, duration_ms, correlation_id: &correlation_id };
-                let text = routines.text(tool, "/content", occasion, build);
+                let values = EnvelopeValues { now, duration_ms, correlation_id: &correlation_id };
+                let text = cache.text(tool, "/content", values, build);
                 assert_eq!(text, build().map(|envelope| envelope.to_text()), "{tool}");
                 assert!(text.is_some());
             }
@@ -144,13 +144,13 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_without_envelopes_has_none_and_is_not_built_again() {
-        let routines = Routines::default();
+    fn a_missing_envelope_is_cached_too() {
+        let cache = EnvelopeCache::default();
         let correlation_id = UuidV4::from_random([1; 16]);
         let now = Timestamp::from_unix_millis(0);
-        let occasion = Occasion { now, duration_ms: 1, correlation_id: &correlation_id };
-        assert_eq!(routines.text("no tool", "/content", occasion, || None), None);
+        let values = EnvelopeValues { now, duration_ms: 1, correlation_id: &correlation_id };
+        assert_eq!(cache.text("no tool", "/content", values, || None), None);
         let again = || panic!("it is known that there is none");
-        assert_eq!(routines.text("no tool", "/content", occasion, again), None);
+        assert_eq!(cache.text("no tool", "/content", values, again), None);
     }
 }

@@ -1,73 +1,78 @@
 //! Implements a gateway in front of MCP servers. It checks every call, turns failures into messages that a model
-//! can act on, and records every response before it is sent.
-//!
-//! [`Gateway::admit`] checks a call before it is forwarded. [`Gateway::deliver`] checks the result before it is
-//! returned. Both are independent of transports. [`wrap`] connects a client on standard input and output with a
-//! server that is a child process. Messages are texts ([`answerback_mcp::wire`]), and the parts that need no
-//! change are forwarded byte for byte.
+//! can act on, and records every response before it is sent. [`serve`] is the gateway over HTTP; [`wrap`] connects one
+//! client with one server process. Messages are texts ([`answerback_mcp::wire`]) and stay unchanged where possible.
 #![warn(missing_docs)]
 
-mod admit;
 mod advice;
-mod approved_correction;
-mod ask;
-mod attempt;
 mod attest;
-mod beside;
 mod blocking;
 mod call;
-mod catalogue;
+mod call_facts;
+mod case_decision;
+mod case_encryption;
+mod case_private_data;
 mod client;
 mod client_sink;
-mod counting;
-mod cut;
-mod decide;
 mod decision_source;
-mod deliver;
+mod elicitation_form;
 mod envelope;
 mod envelope_cache;
-mod figures;
 mod gateway;
+mod gateway_message;
 mod gateway_reply;
+mod gateway_settings;
+mod list_page;
 mod marker;
-mod open_case;
-mod original;
 mod pins;
-mod policy;
-mod record;
+mod policy_record;
 mod record_commands;
-mod rejection;
+mod recorder;
+mod recording_failure;
+mod redaction_marks;
 mod relay;
+mod reply_meta;
+mod response_streams;
 mod result_tree;
-mod seal;
+mod running_calls;
 pub mod serve;
-mod servers;
-mod settings;
+mod service_settings;
+mod settings_reader;
 mod silent_failure;
+mod state_file;
+mod task;
 mod task_notes;
-mod tasks;
+mod tool_call_request;
+mod tool_metrics;
+mod tool_naming;
+mod toolbox;
 #[cfg(feature = "otel")]
-mod trace;
-mod unrecorded;
+mod tracer;
+mod truncate;
+mod upstream;
 pub mod wrap;
 
-pub use admit::{Admission, Asked, Forwarded, Running};
 pub use advice::{Remark, Weight, remarks};
 pub use attest::{AttestError, Attestor};
-pub use call::{CallReadError, ToolCallRequest};
-pub use catalogue::{Toolbox, ToolboxError};
+pub use call::{Admission, BlockedCall, CallContext, ForwardedCall};
+pub use case_decision::{complete_decision, decide};
 pub use client::Client;
-pub use decide::{as_given, decide};
-pub use decision_source::Surface;
+pub use decision_source::DecisionSource;
 pub use envelope::codes;
-pub use gateway::{Gateway, Upstream};
-pub use pins::{PinError, Pins};
-pub use record::Recorder;
-pub use record_commands::RecordCommands;
-pub use servers::{Listed, Secret, ServerSettings, ServiceSettings, TokenSettings, Variable};
-pub use settings::{
-    Answers, CheckMode, EnvelopeMode, GatewaySettings, ServeLimits, SettingsError, Sharing,
-    ToolModes, UnknownTool,
+pub use gateway::Gateway;
+pub use gateway_settings::{
+    CheckMode, EnvelopeMode, GatewaySettings, ResponseMode, ServeLimits, Sharing, ToolModes,
+    UnknownTool,
 };
+pub use pins::{PinError, Pins};
+pub use record_commands::RecordCommands;
+pub use recorder::Recorder;
+pub use service_settings::{
+    EnvironmentValue, SecretSource, ServerSettings, ServiceSettings, TokenSettings,
+    TransportSettings,
+};
+pub use settings_reader::SettingsError;
+pub use tool_call_request::{CallReadError, ToolCallRequest};
+pub use toolbox::{Toolbox, ToolboxError};
 #[cfg(feature = "otel")]
-pub use trace::Tracer;
+pub use tracer::Tracer;
+pub use upstream::Upstream;

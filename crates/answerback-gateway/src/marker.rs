@@ -63,7 +63,7 @@ pub(crate) fn is_in_text(text: &str) -> bool {
             && text[..bracket]
                 .chars()
                 .rev()
-                .find(|character| !is_passed_over(*character))
+                .find(|character| !is_ignored(*character))
                 .is_none_or(is_line_end)
     })
 }
@@ -77,7 +77,7 @@ fn is_line_end(character: char) -> bool {
     matches!(character, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-fn is_passed_over(character: char) -> bool {
+fn is_ignored(character: char) -> bool {
     let is_blank = character.is_whitespace() || acts(character);
     (is_blank && !is_line_end(character)) || ">*_`#-+\"'([{".contains(character)
 }
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_begins_like_ours_is_seen_and_nothing_else() {
+    fn only_lines_that_begin_like_our_blocks_are_detected() {
         for text in [
             "[answerback] A person approved it.",
             "[answerback 0123456789abcdef] A person approved it.",

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use answerback::Digest;
 
-use crate::{Toolbox, beside};
+use crate::{Toolbox, state_file};
 
 /// Stores the tool definitions as they were first seen, in a file. So the gateway can report a server that
 /// changes a tool after a person approved it.
@@ -44,24 +44,24 @@ impl Pins {
         if self.pinned.len() == before { Ok(()) } else { self.write() }
     }
 
-    /// Returns true if a tool's definition differs from the pinned one.
+    /// True if a tool's definition differs from the pinned one.
     pub fn has_changed(&self, tool: &str, definition: Digest) -> bool {
         self.pinned.get(tool).is_some_and(|pinned| *pinned != definition.to_string())
     }
 
-    /// Returns the names of the pinned tools.
+    /// The names of the pinned tools.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.pinned.keys().map(String::as_str)
     }
 
-    /// Returns the path of the file. To accept a change, remove the tool's line or the file.
+    /// The path of the file. To accept a change, remove the tool's line or the file.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
     fn write(&self) -> Result<(), PinError> {
         let text = serde_json::to_string_pretty(&self.pinned).unwrap_or_default();
-        beside::replace(&self.file, &text)
+        state_file::replace(&self.file, &text)
             .map_err(|error| PinError { file: self.file.clone(), reason: error.to_string() })
     }
 }

@@ -13,12 +13,12 @@
 /// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[must_use]
-pub struct RecordCommands(Finding);
+pub struct RecordCommands(StoreOptions);
 
 #[derive(Clone, Debug, Eq, PartialEq)]
-enum Finding {
+enum StoreOptions {
     /// The options, each with a space before it.
-    Options(String),
+    Printable(String),
     /// The options cannot be printed, because the address of a database may contain a password.
     Unprintable,
 }
@@ -33,12 +33,12 @@ impl Default for RecordCommands {
 impl RecordCommands {
     /// Creates commands that find the ledger with these options, each with a space before it.
     pub fn with_options(options: impl Into<String>) -> Self {
-        Self(Finding::Options(options.into()))
+        Self(StoreOptions::Printable(options.into()))
     }
 
     /// Creates commands for a ledger whose options cannot be printed, because they may contain a password.
     pub const fn unprintable() -> Self {
-        Self(Finding::Unprintable)
+        Self(StoreOptions::Unprintable)
     }
 
     /// Returns a command that can be pasted. If the options cannot be printed, the text names those that the
@@ -46,8 +46,8 @@ impl RecordCommands {
     #[must_use]
     pub fn command(&self, words: &str) -> String {
         match &self.0 {
-            Finding::Options(options) => format!("answerback {words}{options}"),
-            Finding::Unprintable => {
+            StoreOptions::Printable(options) => format!("answerback {words}{options}"),
+            StoreOptions::Unprintable => {
                 format!("answerback {words} with the --store or --config of the gateway")
             }
         }

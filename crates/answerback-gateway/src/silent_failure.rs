@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Tells why a result that is marked as a success looks like a failure.
+/// Classifies results that are marked as a success and look like a failure.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum SilentFailure {
     /// The result has no content.
@@ -24,7 +24,7 @@ const BEGINNINGS: [&str; 7] = [
 
 /// Checks a result that is not marked as an error. A text counts as an error only if it begins like one, because
 /// a document may mention errors.
-pub(crate) fn of(result: &Value) -> Option<SilentFailure> {
+pub(crate) fn detect(result: &Value) -> Option<SilentFailure> {
     if result["isError"] == true || result.get("structuredContent").is_some_and(|it| !it.is_null())
     {
         return None;
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_looks_like_a_failure_is_told_and_nothing_else() {
+    fn only_results_that_look_like_failures_are_detected() {
         let text = |text: &str| json!({"content": [{"type": "text", "text": text}]});
         for (result, expected) in [
             (json!({"content": []}), Some(SilentFailure::Empty)),
@@ -87,7 +87,7 @@ mod tests {
             (json!({"content": [], "structuredContent": {"n": 0}}), None),
             (json!({"content": [{"type": "image", "data": ""}]}), None),
         ] {
-            assert_eq!(of(&result), expected, "{result}");
+            assert_eq!(detect(&result), expected, "{result}");
         }
     }
 }

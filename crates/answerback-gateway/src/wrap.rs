@@ -16,26 +16,26 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 
 use crate::client_sink::ClientSink;
-use crate::relay::{Relay, Served, repeated_name};
+use crate::relay::{ConfiguredServer, RelaySession, repeated_name};
 use crate::{Client, Gateway};
 
-/// The name of this surface in the ledger.
+/// The name of this way to run the gateway, as the ledger records it.
 const SURFACE: &str = "wrap";
 /// The time that a client still has to send requests if the server ended before it answered anything.
-const LAST_REQUESTS: Duration = Duration::from_secs(2);
+const REQUEST_GRACE: Duration = Duration::from_secs(2);
 /// The time that requests have to be answered after the client closed its input. All shutdown delays together
 /// stay below one second, after which a client may kill us.
-const LAST_ANSWERS: Duration = Duration::from_millis(400);
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(400);
 /// The time that we wait for the server to end. After that, its supervisor process ends it.
-const SERVER_LEAVING: Duration = Duration::from_millis(400);
+const SERVER_EXIT_TIMEOUT: Duration = Duration::from_millis(400);
 /// The same time for a server that left a request unanswered, and so is not expected to end by itself.
-const STUCK_SERVER_LEAVING: Duration = Duration::from_millis(250);
+const STUCK_SERVER_EXIT_TIMEOUT: Duration = Duration::from_millis(250);
 /// The time that we wait for a server that is being ended.
-const HURRIED_SERVER_LEAVING: Duration = Duration::from_millis(100);
+const FORCED_SERVER_EXIT_TIMEOUT: Duration = Duration::from_millis(100);
 /// The time to write the remaining responses.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The same time if a request was not answered.
-const LAST_WORDS_OF_STUCK: Duration = Duration::from_millis(100);
+const STUCK_WRITE_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// The reason for a request without a response after the client left.
 const CLIENT_LEFT: &str = "the client closed its input before the server answered";
@@ -45,13 +45,13 @@ const SERVER_ENDED: &str = "the server ended before it answered";
 /// Describes the server to wrap.
 #[derive(Clone, Debug)]
 #[must_use]
-pub struct Wrapped {
+pub struct WrappedServer {
     name: String,
     program: Program,
     pins: Option<PathBuf>,
 }
 
-impl Wrapped {
+impl WrappedServer {
     /// Creates a server from a program, with a name for it.
     pub fn new(name: impl Into<String>, program: Program) -> Self {
         Self { name: name.into(), program, pins: None }
@@ -64,10 +64,10 @@ impl Wrapped {
     }
 }
 
-/// Tells how wrapping a server ended.
+/// Names the side that ended the connection first.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "either the client or the server ends first")]
-pub enum Ended {
+pub enum WrapOutcome {
     /// The client left, and the server was ended.
     Client,
     /// The server ended before it answered anything. The status is present if it is known.
@@ -84,17 +84,17 @@ pub enum Ended {
 pub async fn wrap(
     gateway: Arc<Gateway>,
     client: Client,
-    wrapped: Wrapped,
+    server: WrappedServer,
     input: impl AsyncRead + Unpin + Send + 'static,
     output: impl AsyncWrite + Unpin + Send + 'static,
     stop: impl Future<Output = ()> + Send,
-) -> Result<Ended, WrapError> {
-    let most = gateway.settings().largest_message;
-    let is_supervised = wrapped.program.is_supervised();
-    let place = wrapped.program.path().to_string_lossy().into_owned();
-    let (program, name, era) = (wrapped.program, wrapped.name.clone(), EraCache::default());
+) -> Result<WrapOutcome, WrapError> {
+    let limit = gateway.settings().largest_message;
+    let is_supervised = server.program.is_supervised();
+    let place = server.program.path().to_string_lossy().into_owned();
+    let (program, name, era) = (server.program, server.name.clone(), EraCache::default());
     let start = move || {
-        let (child, link) = program.start(&name, most)?;
+        let (child, link) = program.start(&name, limit)?;
         Ok(StartedServer { link: bridge_link_on_demand(link, era.clone()), child: Some(child) })
     };
     // A missing program is reported at once and not tried again.
@@ -103,70 +103,79 @@ pub async fn wrap(
     let open = move || first.take().map_or_else(&start, Ok);
     let health = Arc::new(UpstreamHealth::default());
     let Link { to, from, .. } =
-        supervise(&wrapped.name, open, Arc::clone(&health), Restart::AfterFirstResponse);
+        supervise(&server.name, open, Arc::clone(&health), Restart::AfterFirstResponse);
     let (to_client, client_queue) = mpsc::channel(WAITING);
     let client_writer = tokio::spawn(write_lines(client_queue, output));
-    let served = Served::new(wrapped.name, place, wrapped.pins);
-    let relay =
-        Arc::new(Relay::new(gateway, Arc::new(client), served, ClientSink::Queue(to_client), to));
-    relay.note_start(SURFACE).await.map_err(WrapError::Record)?;
-    let mut from_server = tokio::spawn(Arc::clone(&relay).from_server(from));
+    let configured = ConfiguredServer::new(server.name, place, server.pins);
+    let relay = Arc::new(RelaySession::new(
+        gateway,
+        Arc::new(client),
+        configured,
+        ClientSink::Queue(to_client),
+        to,
+    ));
+    relay.record_start(SURFACE).await.map_err(WrapError::Record)?;
+    let mut server_reader = tokio::spawn(Arc::clone(&relay).read_server(from));
     let mut has_finished = true;
-    let left = {
-        let from_client = from_client(&relay, input, most);
-        tokio::pin!(from_client, stop);
+    let exit = {
+        let read_client = read_client(&relay, input, limit);
+        tokio::pin!(read_client, stop);
         tokio::select! {
-            finished = &mut from_client => {
+            finished = &mut read_client => {
                 has_finished = finished;
                 WrapExit::Client
             }
             () = &mut stop => WrapExit::Stopped,
-            unanswered = &mut from_server => {
+            unanswered = &mut server_reader => {
                 answer_for_server(&relay, unanswered.unwrap_or_default()).await;
-                let _ = tokio::time::timeout(LAST_REQUESTS, from_client).await;
+                let _ = tokio::time::timeout(REQUEST_GRACE, read_client).await;
                 WrapExit::Server
             }
         }
     };
-    if matches!(left, WrapExit::Stopped) {
-        has_finished =
-            relay.finish(LAST_ANSWERS, "the gateway was stopped before the server answered").await;
+    if matches!(exit, WrapExit::Stopped) {
+        has_finished = relay
+            .finish(ANSWER_TIMEOUT, "the gateway was stopped before the server answered")
+            .await;
     }
     // Closing the server's input makes it end. We answer the requests that it leaves open.
     relay.close();
-    let mut has_server_left = matches!(left, WrapExit::Server);
+    let mut has_server_left = matches!(exit, WrapExit::Server);
     if !has_server_left {
         // If the server never answered, it may not be a server. Its own exit status then says more than a forced
         // one.
         if !has_finished && health.has_answered() {
             health.end_quickly();
         }
-        let most = if has_finished { SERVER_LEAVING } else { STUCK_SERVER_LEAVING };
-        let mut has_ended = tokio::time::timeout(most, &mut from_server).await.ok();
+        let limit = if has_finished { SERVER_EXIT_TIMEOUT } else { STUCK_SERVER_EXIT_TIMEOUT };
+        let mut has_ended = tokio::time::timeout(limit, &mut server_reader).await.ok();
         let has_ended_by_itself = has_ended.is_some() && !health.has_answered();
         if has_ended.is_none() && (!has_finished || !is_supervised) {
             health.end_quickly();
-            let most = if is_supervised { HURRIED_SERVER_LEAVING } else { LAST_WORDS };
-            has_ended = tokio::time::timeout(most, &mut from_server).await.ok();
+            let limit = if is_supervised { FORCED_SERVER_EXIT_TIMEOUT } else { WRITE_TIMEOUT };
+            has_ended = tokio::time::timeout(limit, &mut server_reader).await.ok();
         }
         let unanswered = has_ended.and_then(Result::ok).unwrap_or_default();
         let is_left_waiting =
-            matches!(left, WrapExit::Client) && (!has_finished || !unanswered.is_empty());
+            matches!(exit, WrapExit::Client) && (!has_finished || !unanswered.is_empty());
         has_server_left = is_left_waiting && has_ended_by_itself;
         answer_for_server(&relay, unanswered).await;
     }
-    has_finished &= relay.finish(LAST_ANSWERS, SERVER_ENDED).await;
-    relay.note_stop(SURFACE).await.map_err(WrapError::Record)?;
-    let ended =
-        if has_server_left { Ended::Server(health.last_exit_status()) } else { Ended::Client };
+    has_finished &= relay.finish(ANSWER_TIMEOUT, SERVER_ENDED).await;
+    relay.record_stop(SURFACE).await.map_err(WrapError::Record)?;
+    let outcome = if has_server_left {
+        WrapOutcome::Server(health.last_exit_status())
+    } else {
+        WrapOutcome::Client
+    };
     drop(relay);
     // The remaining responses are written, unless the client is gone.
-    let last_words = if has_finished { LAST_WORDS } else { LAST_WORDS_OF_STUCK };
-    let _ = tokio::time::timeout(last_words, client_writer).await;
-    Ok(ended)
+    let write_timeout = if has_finished { WRITE_TIMEOUT } else { STUCK_WRITE_TIMEOUT };
+    let _ = tokio::time::timeout(write_timeout, client_writer).await;
+    Ok(outcome)
 }
 
-/// Tells which event ended the connection.
+/// Names the event that ended the connection.
 enum WrapExit {
     Client,
     Stopped,
@@ -174,9 +183,9 @@ enum WrapExit {
 }
 
 /// Answers the requests that the server left open.
-async fn answer_for_server(relay: &Relay, unanswered: Vec<Id>) {
+async fn answer_for_server(relay: &RelaySession, unanswered: Vec<Id>) {
     for id in unanswered {
-        relay.tell(link_error(&id, SERVER_ENDED, None)).await;
+        relay.send_to_client(link_error(&id, SERVER_ENDED, None)).await;
     }
 }
 
@@ -188,7 +197,7 @@ pub async fn refuse_requests(
 ) {
     let (to_client, queue) = mpsc::channel::<Message>(WAITING);
     let writer = tokio::spawn(write_lines(queue, output));
-    let take = |read: Result<Message, UnreadableLine>| async {
+    let receive = |read: Result<Message, UnreadableLine>| async {
         if let Ok(message) = read
             && let Shape::Request { id, .. } = message.shape()
         {
@@ -197,16 +206,20 @@ pub async fn refuse_requests(
         }
         true
     };
-    let most = crate::GatewaySettings::default().largest_message;
-    let _ = tokio::time::timeout(LAST_REQUESTS, read_lines(input, most, take)).await;
+    let limit = crate::GatewaySettings::default().largest_message;
+    let _ = tokio::time::timeout(REQUEST_GRACE, read_lines(input, limit, receive)).await;
     drop(to_client);
-    let _ = tokio::time::timeout(LAST_WORDS, writer).await;
+    let _ = tokio::time::timeout(WRITE_TIMEOUT, writer).await;
 }
 
 /// Reads the client's messages until it leaves, and waits briefly for the remaining responses. Returns true if
 /// all requests were answered.
-async fn from_client(relay: &Arc<Relay>, input: impl AsyncRead + Unpin, most: usize) -> bool {
-    let take = |read| async {
+async fn read_client(
+    relay: &Arc<RelaySession>,
+    input: impl AsyncRead + Unpin,
+    limit: usize,
+) -> bool {
+    let receive = |read| async {
         match read {
             Ok(message) => {
                 let message: Message = message;
@@ -217,27 +230,29 @@ async fn from_client(relay: &Arc<Relay>, input: impl AsyncRead + Unpin, most: us
                     };
                     let text = repeated_name(&message);
                     let answer = Message::error(id, code::INVALID_REQUEST, &text, None);
-                    relay.tell(answer).await;
+                    relay.send_to_client(answer).await;
                 } else {
-                    relay.hear(message).await;
+                    relay.receive_from_client(message).await;
                 }
             }
             Err(line) => {
                 let line: UnreadableLine = line;
-                relay.tell(line.error()).await;
+                relay.send_to_client(line.error()).await;
                 // The server or a question of ours waits for this response, and no other will come.
                 if let Some(id) = line.id.as_ref().filter(|_| line.is_answer) {
                     let reason = format!("the client's answer {}", line.reason);
-                    relay.hear(Message::error(Some(id), line.code, &reason, None)).await;
+                    relay
+                        .receive_from_client(Message::error(Some(id), line.code, &reason, None))
+                        .await;
                 }
             }
         }
         true
     };
-    read_lines(input, most, take).await;
+    read_lines(input, limit, receive).await;
     // The client closed its input. It may still read responses, but it can no longer answer forms.
-    relay.client_left();
-    relay.finish(LAST_ANSWERS, CLIENT_LEFT).await
+    relay.remove_client_requests();
+    relay.finish(ANSWER_TIMEOUT, CLIENT_LEFT).await
 }
 
 /// Reports why a server could not be wrapped.

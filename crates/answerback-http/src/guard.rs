@@ -10,19 +10,19 @@ use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
-use crate::held_back::HeldBack;
+use crate::auth_failure_delay::AuthFailureDelay;
 use crate::not_found_page::NotFoundPage;
-use crate::{Principal, Problem, ProblemKind, Scope, Sessions, TokenTable};
+use crate::{BrowserSessions, Principal, Problem, ProblemKind, Scope, TokenTable};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// The access rule of a route.
+/// The rule that says which callers may use a route.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Access {
     /// Every client that can reach the server.
     Open,
     /// Every client with a token, and browsers without one that request a page.
-    Known(Option<NotFoundPage>),
+    AnyToken(Option<NotFoundPage>),
     /// Every client whose token has the scope.
     Scope(Scope),
 }
@@ -32,7 +32,7 @@ impl Access {
     fn is_open_to(self, parts: &Parts) -> bool {
         match self {
             Self::Open => true,
-            Self::Known(lost) => lost.is_some_and(|lost| lost.is_for(parts)),
+            Self::AnyToken(page) => page.is_some_and(|page| page.applies_to(parts)),
             Self::Scope(_) => false,
         }
     }
@@ -46,23 +46,23 @@ impl Access {
 #[must_use]
 pub struct Guard {
     pub(crate) tokens: TokenTable,
-    pub(crate) sessions: Option<Sessions>,
+    pub(crate) sessions: Option<BrowserSessions>,
     cookie: String,
     hosts: Vec<String>,
     origins: Vec<String>,
-    held_back: HeldBack,
+    failure_delay: AuthFailureDelay,
 }
 
 impl Guard {
     /// Creates a guard that accepts these tokens.
     pub fn new(tokens: TokenTable) -> Self {
-        let held_back = HeldBack::default();
+        let failure_delay = AuthFailureDelay::default();
         let (sessions, cookie, hosts, origins) = (None, String::new(), Vec::new(), Vec::new());
-        Self { tokens, sessions, cookie, hosts, origins, held_back }
+        Self { tokens, sessions, cookie, hosts, origins, failure_delay }
     }
 
     /// Also accepts the cookies of these sessions.
-    pub fn with_sessions(mut self, sessions: Sessions) -> Self {
+    pub fn with_sessions(mut self, sessions: BrowserSessions) -> Self {
         self.sessions = Some(sessions);
         self
     }
@@ -137,7 +137,7 @@ impl Guard {
         check_encoding(&parts.headers)?;
         let scope = match access {
             Access::Scope(scope) => Some(scope),
-            Access::Open | Access::Known(_) => None,
+            Access::Open | Access::AnyToken(_) => None,
         };
         let principal = self.authenticate(&parts.headers).await?;
         match scope {
@@ -150,7 +150,7 @@ impl Guard {
     /// The response is 421, which means that this server does not answer for that host (RFC 9110, 15.5.20). MCP
     /// requires 403 for a wrong origin but leaves the host to us. Its SDKs answer 421, too.
     fn check_host<'p>(&self, parts: &'p Parts) -> Result<&'p str, Problem> {
-        let host = only(&parts.headers, header::HOST)
+        let host = single_header(&parts.headers, header::HOST)
             .ok_or_else(|| Problem::new(ProblemKind::BadRequest))?;
         // In `GET http://other/ HTTP/1.1` the target counts and the header does not (RFC 9112, 3.2.2). Both must be
         // ours, so that no later code needs to know the rule.
@@ -171,7 +171,7 @@ impl Guard {
         let is_same = |origin: &str| {
             origin.strip_prefix("http://").is_some_and(|origin| origin.eq_ignore_ascii_case(host))
         };
-        let is_allowed = only(headers, header::ORIGIN)
+        let is_allowed = single_header(headers, header::ORIGIN)
             .is_some_and(|origin| is_same(origin) || self.is_configured(origin));
         if is_allowed { Ok(()) } else { Err(origin_not_allowed()) }
     }
@@ -181,14 +181,14 @@ impl Guard {
     /// page may link to an open page and do nothing else. A page on another port of this machine is foreign, too,
     /// although browsers call it the same site.
     fn check_site(&self, parts: &Parts, access: Access) -> Result<(), Problem> {
-        let is_ours = match only(&parts.headers, SEC_FETCH_SITE) {
+        let is_ours = match single_header(&parts.headers, SEC_FETCH_SITE) {
             Some(site) => matches!(site, "same-origin" | "none"),
             None => !parts.headers.contains_key(SEC_FETCH_SITE),
         };
         let is_link = access.is_open_to(parts)
             && matches!(parts.method, Method::GET | Method::HEAD | Method::OPTIONS);
-        let is_configured =
-            only(&parts.headers, header::ORIGIN).is_some_and(|origin| self.is_configured(origin));
+        let is_configured = single_header(&parts.headers, header::ORIGIN)
+            .is_some_and(|origin| self.is_configured(origin));
         if is_ours || is_link || is_configured { Ok(()) } else { Err(cross_site()) }
     }
 
@@ -197,7 +197,7 @@ impl Guard {
     }
 
     async fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, Problem> {
-        let known = if headers.contains_key(header::AUTHORIZATION) {
+        let principal = if headers.contains_key(header::AUTHORIZATION) {
             bearer(headers).and_then(|text| self.tokens.authenticate(text))
         } else if let Some((sessions, text)) =
             self.sessions.as_ref().zip(cookie(headers, &self.cookie))
@@ -207,10 +207,10 @@ impl Guard {
             // A request without a token is not a guess, so it gets its response without delay.
             return Err(unauthenticated("Bearer"));
         };
-        if let Some(principal) = known {
+        if let Some(principal) = principal {
             return Ok(principal);
         }
-        if self.held_back.hold().await {
+        if self.failure_delay.wait().await {
             Err(unauthenticated("Bearer error=\"invalid_token\""))
         } else {
             Err(Problem::new(ProblemKind::TooManyRequests).with_retry_after(1))
@@ -221,46 +221,46 @@ impl Guard {
 /// Rejects a compressed body. Handlers cannot decompress it, so they would report it as malformed.
 fn check_encoding(headers: &HeaderMap) -> Result<(), Problem> {
     let mut codings = headers.get_all(header::CONTENT_ENCODING).iter();
-    let is_plain = |value: &HeaderValue| {
+    let is_identity = |value: &HeaderValue| {
         let names = value.to_str().map(|names| names.split(',').map(str::trim));
         names.is_ok_and(|mut names| {
             names.all(|name| name.is_empty() || name.eq_ignore_ascii_case("identity"))
         })
     };
-    if codings.all(is_plain) {
+    if codings.all(is_identity) {
         return Ok(());
     }
     let error = ErrorBuilder::new(
         "UNSUPPORTED_MEDIA_TYPE",
-        "The body has a content coding that is not taken",
+        "The body has a content coding that is not supported",
         "Content-Encoding",
     )
     .condition("The header Content-Encoding is absent or identity")
     .solution("Send the body without compression");
-    let problem = Problem::told(ProblemKind::UnsupportedMediaType, error);
+    let problem = Problem::from_error(ProblemKind::UnsupportedMediaType, error);
     // Names the encoding that the server accepts (RFC 9110, 15.5.16).
     Err(problem.with_header(header::ACCEPT_ENCODING, HeaderValue::from_static("identity")))
 }
 
-/// Returns the value of a header as text, or `None` unless the header occurs exactly once.
-fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+/// Reads a header as text. The result is `None` unless the header occurs exactly once.
+fn single_header(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?;
     if values.next().is_some() { None } else { value.to_str().ok() }
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, token) = only(headers, header::AUTHORIZATION)?.split_once(' ')?;
+    let (scheme, token) = single_header(headers, header::AUTHORIZATION)?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// Returns the name of a server's session cookie. Browsers share cookies between all ports of a host, so the name
+/// Names the session cookie of a server. Browsers share cookies between all ports of a host, so the name
 /// contains the port.
 pub fn cookie_name(port: u16) -> String {
     format!("answerback_{port}")
 }
 
-/// Returns the value of the cookie with this name. Returns `None` if there are two, because a browser sends only one.
+/// Reads the cookie with this name. The result is `None` if there are two, because a browser sends only one.
 fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
     let mut values = lines
@@ -278,21 +278,25 @@ fn unauthenticated(challenge: &'static str) -> Problem {
 }
 
 fn origin_not_allowed() -> Problem {
-    let error =
-        ErrorBuilder::new("ORIGIN_NOT_ALLOWED", "Pages of this origin may not ask", "Origin")
-            .condition("The header Origin is absent, the server's own, or one that was configured")
-            .solution(
-                "Open the server's own pages, or have the origin configured by whoever runs it",
-            );
-    Problem::told(ProblemKind::Forbidden, error)
+    let error = ErrorBuilder::new(
+        "ORIGIN_NOT_ALLOWED",
+        "Pages of this origin may not send requests here",
+        "Origin",
+    )
+    .condition("The header Origin is absent, the server's own, or one that was configured")
+    .solution("Open the server's own pages, or ask the operator to configure the origin");
+    Problem::from_error(ProblemKind::Forbidden, error)
 }
 
 fn cross_site() -> Problem {
-    let error =
-        ErrorBuilder::new("CROSS_SITE", "Another site's page may not ask", "Sec-Fetch-Site")
-            .condition("The header Sec-Fetch-Site is absent, same-origin or none")
-            .solution("Open the server's own pages, or use a program that is no browser");
-    Problem::told(ProblemKind::Forbidden, error)
+    let error = ErrorBuilder::new(
+        "CROSS_SITE",
+        "Pages of other sites may not send requests here",
+        "Sec-Fetch-Site",
+    )
+    .condition("The header Sec-Fetch-Site is absent, same-origin or none")
+    .solution("Open the server's own pages, or use a program that is not a browser");
+    Problem::from_error(ProblemKind::Forbidden, error)
 }
 
 fn scope_missing(scope: Scope) -> Problem {
@@ -303,10 +307,8 @@ fn scope_missing(scope: Scope) -> Problem {
     )
     .condition(format!("The token has the scope {scope}"))
     .constraint("scope", scope.as_str())
-    .solution(format!(
-        "Use a token that was granted {scope}, or have it granted by whoever runs the server"
-    ));
-    let problem = Problem::told(ProblemKind::Forbidden, error);
+    .solution(format!("Use a token that was granted {scope}, or ask the operator to grant it"));
+    let problem = Problem::from_error(ProblemKind::Forbidden, error);
     let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"");
     match HeaderValue::try_from(challenge) {
         Ok(challenge) => problem.with_header(header::WWW_AUTHENTICATE, challenge),
@@ -319,11 +321,13 @@ fn scope_missing(scope: Scope) -> Problem {
 #[non_exhaustive]
 pub enum GuardError {
     /// The text is not a host.
-    #[error("{0:?} is no host; write a name, or a name and a port, such as answers.example:8443")]
+    #[error(
+        "{0:?} is not a host; write a name, or a name and a port, such as answers.example:8443"
+    )]
     Host(String),
     /// The text is not an origin.
     #[error(
-        "{0:?} is no origin; write a scheme and a host without a path, such as https://answers.example"
+        "{0:?} is not an origin; write a scheme and a host without a path, such as https://answers.example"
     )]
     Origin(String),
 }
@@ -353,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_and_no_origin() {
+    fn invalid_hosts_and_origins_are_rejected() {
         for host in ["", "a b", "http://a.example", "user@a.example", "a.example/"] {
             assert_eq!(guard().with_host(host).unwrap_err(), GuardError::Host(host.into()));
         }

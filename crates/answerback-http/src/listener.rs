@@ -12,7 +12,7 @@ pub struct ListenSettings {
     pub(crate) is_remote_allowed: bool,
     pub(crate) max_connections: usize,
     pub(crate) max_half_open: usize,
-    pub(crate) max_of_token: usize,
+    pub(crate) max_per_token: usize,
     pub(crate) header_timeout: Duration,
     pub(crate) shutdown_grace: Duration,
 }
@@ -27,7 +27,7 @@ impl Default for ListenSettings {
             is_remote_allowed: false,
             max_connections: 1024,
             max_half_open: 256,
-            max_of_token: 256,
+            max_per_token: 256,
             header_timeout: Duration::from_secs(30),
             shutdown_grace: Duration::from_secs(5),
         }
@@ -67,8 +67,8 @@ impl ListenSettings {
     }
 
     /// Limits how many connections of one token are served at a time.
-    pub fn with_max_connections_of_token(mut self, count: usize) -> Self {
-        self.max_of_token = count;
+    pub fn with_max_connections_per_token(mut self, count: usize) -> Self {
+        self.max_per_token = count;
         self
     }
 
@@ -87,13 +87,13 @@ impl ListenSettings {
 
 /// A bound port with its settings.
 #[derive(Debug)]
-pub struct Listener {
+pub struct HttpListener {
     pub(crate) socket: TcpListener,
     pub(crate) settings: ListenSettings,
     address: SocketAddr,
 }
 
-impl Listener {
+impl HttpListener {
     /// Binds the port.
     ///
     /// # Errors
@@ -106,7 +106,7 @@ impl Listener {
             if !settings.is_remote_allowed {
                 return Err(ListenError::Remote(address));
             }
-            tracing::warn!(%address, "other machines can reach this address, and tokens cross the network unencrypted; put a proxy with TLS in front");
+            tracing::warn!(%address, "other machines can reach this address, and tokens are sent over the network unencrypted; put a proxy with TLS in front");
         }
         let failed = |source: io::Error| match source.kind() {
             io::ErrorKind::AddrInUse => ListenError::InUse(address),
@@ -117,7 +117,7 @@ impl Listener {
         Ok(Self { socket, settings, address })
     }
 
-    /// Returns the bound address with its actual port.
+    /// The bound address with its actual port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -133,7 +133,7 @@ pub enum ListenError {
     )]
     Remote(SocketAddr),
     /// Another process uses the port.
-    #[error("port {} of {} is in use; stop who uses it, choose another port, or 0 for any that is free", .0.port(), .0.ip())]
+    #[error("port {} of {} is in use; stop the program that uses it, or choose another port; 0 means any free port", .0.port(), .0.ip())]
     InUse(SocketAddr),
     /// Binding failed for another reason.
     #[error("cannot listen on {address}")]

@@ -19,7 +19,7 @@ use crate::{Routes, Scope};
 
 /// The largest number of stored series. The code that sets labels keeps their values few; this limit holds when it
 /// fails to.
-const MOST_SERIES: usize = 20_000;
+const MAX_SERIES: usize = 20_000;
 /// The upper bounds of the histogram buckets, in seconds.
 const BUCKETS: [f64; 12] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
@@ -60,18 +60,18 @@ impl Metrics {
         page
     }
 
-    /// Returns the route `GET /metrics`, which needs the scope `read`.
+    /// The route `GET /metrics`, which needs the scope `read`.
     pub fn routes(&self) -> Routes {
-        self.routes_after(|| ())
+        self.routes_with_update(|| ())
     }
 
-    /// Returns the same route as [`Self::routes`], but calls `look` before each page. `look` updates metrics that are
-    /// read on demand instead of counted as they happen. It may block.
-    pub fn routes_after(&self, look: impl Fn() + Send + Sync + 'static) -> Routes {
-        let (metrics, look) = (self.clone(), Arc::new(look));
+    /// The same route as [`Self::routes`], but calls `update` before each page. `update` sets metrics that
+    /// are read on demand instead of counted as they happen. It may block.
+    pub fn routes_with_update(&self, update: impl Fn() + Send + Sync + 'static) -> Routes {
+        let (metrics, update) = (self.clone(), Arc::new(update));
         let page = move || async move {
-            // If `look` panics, the metrics keep their earlier values.
-            let _ = tokio::task::spawn_blocking(move || look()).await;
+            // If `update` panics, the metrics keep their earlier values.
+            let _ = tokio::task::spawn_blocking(move || update()).await;
             ([(header::CONTENT_TYPE, CONTENT_TYPE)], metrics.render())
         };
         Routes::new().route("/metrics", Scope::Read, get(page))
@@ -80,34 +80,35 @@ impl Metrics {
     fn describe(&self, name: &KeyName, kind: MetricKind, help: SharedString) {
         let mut families = self.0.families.write().unwrap_or_else(PoisonError::into_inner);
         let family =
-            families.entry(metric_name(name.as_str())).or_insert_with(|| Family::new(kind));
+            families.entry(metric_name(name.as_str())).or_insert_with(|| MetricFamily::new(kind));
         family.help = help.into_owned();
     }
 
-    /// Returns the series of this key. Returns `None` if there is no room, or if the name belongs to another kind.
+    /// Finds or creates the series of this key. The result is `None` if there are too many series, or if the name
+    /// belongs to another kind.
     fn series(&self, key: &Key, kind: MetricKind) -> Option<Arc<MetricSeries>> {
-        let known = self.0.known.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some((of, series)) = known.get(key) {
-            return (*of == kind).then(|| Arc::clone(series));
+        let cached = self.0.by_key.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some((cached_kind, series)) = cached.get(key) {
+            return (*cached_kind == kind).then(|| Arc::clone(series));
         }
-        drop(known);
-        let series = self.enter(key, kind)?;
-        let mut known = self.0.known.write().unwrap_or_else(PoisonError::into_inner);
+        drop(cached);
+        let series = self.get_or_create(key, kind)?;
+        let mut cached = self.0.by_key.write().unwrap_or_else(PoisonError::into_inner);
         // The same labels in another order are a different key of the same series.
-        if known.len() < MOST_SERIES {
-            known.insert(key.clone(), (kind, Arc::clone(&series)));
+        if cached.len() < MAX_SERIES {
+            cached.insert(key.clone(), (kind, Arc::clone(&series)));
         }
         Some(series)
     }
 
-    /// Returns the series with this name and these labels, or creates it.
-    fn enter(&self, key: &Key, kind: MetricKind) -> Option<Arc<MetricSeries>> {
+    /// Finds or creates the series with this name and these labels.
+    fn get_or_create(&self, key: &Key, kind: MetricKind) -> Option<Arc<MetricSeries>> {
         let name = metric_name(key.name());
-        let labels = Labels::of(key);
+        let labels = MetricLabels::new(key);
         let mut families = self.0.families.write().unwrap_or_else(PoisonError::into_inner);
         let count: usize = families.values().map(|family| family.series.len()).sum();
-        let family = families.entry(name).or_insert_with(|| Family::new(kind));
-        if family.kind != kind || (count >= MOST_SERIES && !family.series.contains_key(&labels)) {
+        let family = families.entry(name).or_insert_with(|| MetricFamily::new(kind));
+        if family.kind != kind || (count >= MAX_SERIES && !family.series.contains_key(&labels)) {
             return None;
         }
         Some(family.series.entry(labels).or_default().clone())
@@ -116,10 +117,10 @@ impl Metrics {
 
 #[derive(Debug, Default)]
 struct MetricRegistry {
-    families: RwLock<BTreeMap<String, Family>>,
+    families: RwLock<BTreeMap<String, MetricFamily>>,
     /// Series by the key of the caller. A request updates several series, and formatting labels costs more than
     /// counting.
-    known: RwLock<HashMap<Key, (MetricKind, Arc<MetricSeries>)>>,
+    by_key: RwLock<HashMap<Key, (MetricKind, Arc<MetricSeries>)>>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -131,13 +132,13 @@ enum MetricKind {
 
 /// All series of one name.
 #[derive(Debug)]
-struct Family {
+struct MetricFamily {
     kind: MetricKind,
     help: String,
-    series: BTreeMap<Labels, Arc<MetricSeries>>,
+    series: BTreeMap<MetricLabels, Arc<MetricSeries>>,
 }
 
-impl Family {
+impl MetricFamily {
     fn new(kind: MetricKind) -> Self {
         Self { kind, help: String::new(), series: BTreeMap::new() }
     }
@@ -165,12 +166,12 @@ impl Family {
                     writeln!(
                         page,
                         "{name}{} {}",
-                        labels.shown(None),
+                        labels.render(None),
                         series.count.load(Ordering::Relaxed)
                     )?;
                 }
                 MetricKind::Gauge => {
-                    writeln!(page, "{name}{} {}", labels.shown(None), series.value())?;
+                    writeln!(page, "{name}{} {}", labels.render(None), series.value())?;
                 }
                 MetricKind::Histogram => series.render_histogram(name, labels, page)?,
             }
@@ -181,10 +182,10 @@ impl Family {
 
 /// The formatted labels of a series, sorted by name.
 #[derive(Debug, Eq, Ord, PartialEq, PartialOrd)]
-struct Labels(String);
+struct MetricLabels(String);
 
-impl Labels {
-    fn of(key: &Key) -> Self {
+impl MetricLabels {
+    fn new(key: &Key) -> Self {
         let mut labels: Vec<(String, String)> =
             key.labels().map(|label| (metric_name(label.key()), escaped(label.value()))).collect();
         labels.sort();
@@ -194,7 +195,7 @@ impl Labels {
     }
 
     /// Formats the labels in braces, with the label `le` if a bucket's bound is given.
-    fn shown(&self, bound: Option<&str>) -> String {
+    fn render(&self, bound: Option<&str>) -> String {
         match (self.0.as_str(), bound) {
             ("", None) => String::new(),
             (labels, None) => format!("{{{labels}}}"),
@@ -218,17 +219,22 @@ impl MetricSeries {
         f64::from_bits(self.value.load(Ordering::Relaxed))
     }
 
-    fn render_histogram(&self, name: &str, labels: &Labels, page: &mut String) -> fmt::Result {
+    fn render_histogram(
+        &self,
+        name: &str,
+        labels: &MetricLabels,
+        page: &mut String,
+    ) -> fmt::Result {
         let mut below = 0;
         for (bound, bucket) in BUCKETS.iter().zip(&self.buckets) {
             below += bucket.load(Ordering::Relaxed);
-            writeln!(page, "{name}_bucket{} {below}", labels.shown(Some(&bound.to_string())))?;
+            writeln!(page, "{name}_bucket{} {below}", labels.render(Some(&bound.to_string())))?;
         }
         // The count is read last and raised to the sum of the buckets, because `record` adds to a bucket first.
         let count = self.count.load(Ordering::Relaxed).max(below);
-        writeln!(page, "{name}_bucket{} {count}", labels.shown(Some("+Inf")))?;
-        writeln!(page, "{name}_sum{} {}", labels.shown(None), self.value())?;
-        writeln!(page, "{name}_count{} {count}", labels.shown(None))
+        writeln!(page, "{name}_bucket{} {count}", labels.render(Some("+Inf")))?;
+        writeln!(page, "{name}_sum{} {}", labels.render(None), self.value())?;
+        writeln!(page, "{name}_count{} {count}", labels.render(None))
     }
 }
 
@@ -314,7 +320,7 @@ fn escaped(value: &str) -> String {
 
 /// The error of [`Metrics::install`] if the process already has another recorder.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("the process has another recorder of metrics already")]
+#[error("the process already has another metrics recorder")]
 pub struct MetricsError;
 
 #[cfg(test)]
@@ -324,7 +330,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_that_prometheus_reads() {
+    fn the_page_is_in_the_prometheus_text_format() {
         let metrics = Metrics::new();
         with_local_recorder(&metrics, || {
             describe_counter!("answerback_calls_total", "calls \\ checked\nso far");
@@ -369,13 +375,13 @@ mod tests {
     fn series_are_bounded() {
         let metrics = Metrics::new();
         with_local_recorder(&metrics, || {
-            for number in 0..MOST_SERIES + 5 {
+            for number in 0..MAX_SERIES + 5 {
                 counter!("many", "number" => number.to_string()).increment(1);
             }
             counter!("many", "number" => "0").increment(1);
         });
         let page = metrics.render();
-        assert_eq!(page.lines().count(), MOST_SERIES + 1);
+        assert_eq!(page.lines().count(), MAX_SERIES + 1);
         assert!(page.contains("many{number=\"0\"} 2\n"));
     }
 }

@@ -8,20 +8,19 @@ use axum::response::Response;
 pub(crate) struct NotFoundPage {
     pub(crate) page: fn() -> Response,
     /// Path prefixes without pages, which only programs request.
-    pub(crate) apart: &'static [&'static str],
+    pub(crate) excluded: &'static [&'static str],
 }
 
 impl NotFoundPage {
-    pub(crate) fn is_for(self, parts: &Parts) -> bool {
+    pub(crate) fn applies_to(self, parts: &Parts) -> bool {
         let path = parts.uri.path();
-        let is_below = |beginning: &&str| {
-            path.strip_prefix(*beginning)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        let is_below = |prefix: &&str| {
+            path.strip_prefix(*prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         let accepted = parts.headers.get_all(header::ACCEPT).iter();
         let mut accepted = accepted.filter_map(|value| value.to_str().ok());
         matches!(parts.method, Method::GET | Method::HEAD)
-            && !self.apart.iter().any(is_below)
+            && !self.excluded.iter().any(is_below)
             && accepted.any(|value| value.contains("text/html"))
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
 /// The most bytes to read. Secrets are smaller; the limit protects against a wrong path to a large file.
-const LARGEST: u64 = 64 << 10;
+const MAX_BYTES: u64 = 64 << 10;
 
 /// Returns the text of a file, or `None` if the file does not exist.
 pub(crate) fn read(path: &Path) -> Result<Option<Zeroizing<String>>, PrivateFileError> {
@@ -21,16 +21,16 @@ pub(crate) fn read(path: &Path) -> Result<Option<Zeroizing<String>>, PrivateFile
         return Err(PrivateFileError::OpenToOthers(path.to_owned()));
     }
     let mut text = Zeroizing::new(String::new());
-    file.take(LARGEST).read_to_string(&mut text).map_err(|error| at(path, error))?;
+    file.take(MAX_BYTES).read_to_string(&mut text).map_err(|error| at(path, error))?;
     Ok(Some(text))
 }
 
 /// Creates a file with this text. Returns false if the file exists already. If two processes start at the same time,
 /// the first file stays.
 pub(crate) fn create(path: &Path, text: &str) -> Result<bool, PrivateFileError> {
-    let aside = written_aside(path, text)?;
-    let linked = fs::hard_link(&aside, path);
-    remove(&aside)?;
+    let temporary = write_temporary(path, text)?;
+    let linked = fs::hard_link(&temporary, path);
+    remove(&temporary)?;
     match linked {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
@@ -44,19 +44,19 @@ pub(crate) fn create(path: &Path, text: &str) -> Result<bool, PrivateFileError> 
 ///
 /// If the file system refuses. The old file is then unchanged.
 pub fn replace(path: &Path, text: &str) -> Result<(), PrivateFileError> {
-    let aside = written_aside(path, text)?;
-    fs::rename(&aside, path).map_err(|error| at(path, error))
+    let temporary = write_temporary(path, text)?;
+    fs::rename(&temporary, path).map_err(|error| at(path, error))
 }
 
 /// Writes the text to a temporary file next to `path`. The caller moves it into place, so no reader ever sees half a
 /// secret.
-fn written_aside(path: &Path, text: &str) -> Result<PathBuf, PrivateFileError> {
-    let mut aside = path.as_os_str().to_owned();
-    aside.push(format!(".new-{}", std::process::id()));
-    let aside = PathBuf::from(aside);
-    remove(&aside)?;
-    write_new(&aside, text).map_err(|error| at(&aside, error))?;
-    Ok(aside)
+fn write_temporary(path: &Path, text: &str) -> Result<PathBuf, PrivateFileError> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(format!(".new-{}", std::process::id()));
+    let temporary = PathBuf::from(temporary);
+    remove(&temporary)?;
+    write_new(&temporary, text).map_err(|error| at(&temporary, error))?;
+    Ok(temporary)
 }
 
 fn write_new(path: &Path, text: &str) -> io::Result<()> {

@@ -7,12 +7,12 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, any};
 use tower_layer::Layer;
 
-use crate::figures::RouteMetrics;
-use crate::front::{Handler, PostRoute};
-use crate::gate::{Gate, GuardedService};
+use crate::connection_service::{PostHandler, PostRoute};
 use crate::guard::{Access, Guard};
 use crate::not_found_page::NotFoundPage;
-use crate::{Closing, Problem, ProblemKind, Scope};
+use crate::route_guard::{RouteGuard, RouteGuardLayer};
+use crate::route_metrics::RouteMetrics;
+use crate::{Problem, ProblemKind, Scope, ShutdownSignal};
 
 /// The default limit for request bodies.
 const BODY_LIMIT: usize = 4 << 20;
@@ -34,7 +34,7 @@ const BODY_LIMIT: usize = 4 << 20;
 pub struct Routes {
     body_limit: usize,
     entries: Vec<RouteEntry>,
-    lost: Option<NotFoundPage>,
+    not_found_page: Option<NotFoundPage>,
 }
 
 #[derive(Debug)]
@@ -44,7 +44,7 @@ struct RouteEntry {
     body_limit: usize,
     methods: MethodRouter,
     /// The handler for POST requests, if they skip the router.
-    posts: Option<Handler>,
+    post_handler: Option<PostHandler>,
 }
 
 impl Default for Routes {
@@ -62,94 +62,104 @@ impl Routes {
     /// Creates an empty set whose bodies may have up to `bytes` bytes. The limit stays when the set is
     /// [merged](Self::merge) with others.
     pub fn with_body_limit(bytes: usize) -> Self {
-        Self { body_limit: bytes, entries: Vec::new(), lost: None }
+        Self { body_limit: bytes, entries: Vec::new(), not_found_page: None }
     }
 
     /// Adds a route for callers whose token has this scope. `methods` may also be a service:
     /// [`any_service`](axum::routing::any_service).
     ///
-    /// Its handler finds a [`Principal`](crate::Principal) and a [`Closing`](crate::Closing) among the extensions of
-    /// the request. An error response without a body, or with plain text, becomes a [`Problem`] of the same status.
+    /// Its handler finds a [`Principal`](crate::Principal) and a [`ShutdownSignal`](crate::ShutdownSignal) among the
+    /// extensions of the request. An error response without a body, or with plain text, becomes a [`Problem`] of the
+    /// same status.
     pub fn route(self, path: &str, scope: Scope, methods: MethodRouter) -> Self {
-        self.with(path, Access::Scope(scope), methods)
+        self.with_entry(path, Access::Scope(scope), methods)
     }
 
-    /// Adds a route whose POST requests skip the router and go to `posts`, behind the same guard. `methods` handles all
-    /// other methods. Use it only for the route where every microsecond counts. Its path is compared literally, so it
-    /// cannot have parameters.
-    pub fn route_with_posts(
+    /// Adds a route whose POST requests skip the router and go to `handler`, behind the same guard. `methods` handles
+    /// all other methods. Use it only for the route where every microsecond counts. Its path is compared literally, so
+    /// it cannot have parameters.
+    pub fn route_with_post_handler(
         mut self,
         path: &str,
         scope: Scope,
         methods: MethodRouter,
-        posts: impl Fn(Request) -> Pin<Box<dyn Future<Output = Response> + Send>>
+        handler: impl Fn(Request) -> Pin<Box<dyn Future<Output = Response> + Send>>
         + Send
         + Sync
         + 'static,
     ) -> Self {
-        self = self.with(path, Access::Scope(scope), methods);
+        self = self.with_entry(path, Access::Scope(scope), methods);
         if let Some(entry) = self.entries.last_mut() {
-            entry.posts = Some(Handler(Arc::new(posts)));
+            entry.post_handler = Some(PostHandler(Arc::new(handler)));
         }
         self
     }
 
-    /// Adds a route that needs no token. Host and origin are checked as for all others, and so is the site where a
-    /// request could change something.
-    pub fn open(self, path: &str, methods: MethodRouter) -> Self {
-        self.with(path, Access::Open, methods)
+    /// Adds a route that needs no token. Host and origin are checked as for all others. Cross-site requests may only
+    /// read.
+    pub fn public(self, path: &str, methods: MethodRouter) -> Self {
+        self.with_entry(path, Access::Open, methods)
     }
 
     /// Sets the page for browsers that request a URL without a route, with a `GET` that accepts HTML. Paths in or below
-    /// `apart` have no page. The page needs no token. Programs get a problem, as everywhere.
-    pub const fn lost(mut self, page: fn() -> Response, apart: &'static [&'static str]) -> Self {
-        self.lost = Some(NotFoundPage { page, apart });
+    /// `excluded` have no page. The page needs no token. Programs get a problem, as everywhere.
+    pub const fn with_not_found_page(
+        mut self,
+        page: fn() -> Response,
+        excluded: &'static [&'static str],
+    ) -> Self {
+        self.not_found_page = Some(NotFoundPage { page, excluded });
         self
     }
 
     /// Adds the routes of another set, which keep their limit. Its page for unknown URLs is used if this set has none.
     pub fn merge(mut self, other: Self) -> Self {
         self.entries.extend(other.entries);
-        self.lost = self.lost.or(other.lost);
+        self.not_found_page = self.not_found_page.or(other.not_found_page);
         self
     }
 
-    fn with(mut self, path: &str, access: Access, methods: MethodRouter) -> Self {
+    fn with_entry(mut self, path: &str, access: Access, methods: MethodRouter) -> Self {
         let body_limit = self.body_limit;
-        let (path, posts) = (path.to_owned(), None);
-        self.entries.push(RouteEntry { path, access, body_limit, methods, posts });
+        let (path, post_handler) = (path.to_owned(), None);
+        self.entries.push(RouteEntry { path, access, body_limit, methods, post_handler });
         self
     }
 
     /// Puts the guard before every route and before the fallback. So a client without a token cannot find out which
     /// routes exist.
-    pub(crate) fn behind(self, guard: Guard, closing: &Closing) -> (Router, Vec<PostRoute>) {
+    pub(crate) fn guarded_by(
+        self,
+        guard: Guard,
+        shutdown: &ShutdownSignal,
+    ) -> (Router, Vec<PostRoute>) {
         let guard = Arc::new(guard);
-        let gate = |access, body_limit, figures| {
-            let (guard, closing) = (guard.clone(), closing.clone());
-            let gate = Gate { guard, closing, access, body_limit, figures };
-            GuardedService(Arc::new(gate))
+        let layer = |access, body_limit, metrics| {
+            let (guard, shutdown) = (guard.clone(), shutdown.clone());
+            let route_guard = RouteGuard { guard, shutdown, access, body_limit, metrics };
+            RouteGuardLayer(Arc::new(route_guard))
         };
-        let lost = self.lost;
-        let nothing = any(move |request: Request| async move {
+        let not_found_page = self.not_found_page;
+        let fallback = any(move |request: Request| async move {
             let (parts, _) = request.into_parts();
-            match lost.filter(|lost| lost.is_for(&parts)) {
-                Some(lost) => (lost.page)(),
+            match not_found_page.filter(|page| page.applies_to(&parts)) {
+                Some(not_found) => (not_found.page)(),
                 None => Problem::new(ProblemKind::NotFound).into_response(),
             }
         });
-        let nothing =
-            nothing.layer(gate(Access::Known(lost), self.body_limit, RouteMetrics::of_none()));
-        let mut posts = Vec::new();
+        let access = Access::AnyToken(not_found_page);
+        let fallback = fallback.layer(layer(access, self.body_limit, RouteMetrics::unmatched()));
+        let mut post_routes = Vec::new();
         let add = |router: Router, entry: RouteEntry| {
-            let figures = RouteMetrics::of(&entry.path);
-            let gate = gate(entry.access, entry.body_limit, figures);
-            let post = entry.posts.map(|posts| gate.layer(posts));
-            posts.extend(post.map(|gated| PostRoute { path: entry.path.clone(), gated }));
-            router.route(&entry.path, entry.methods.layer(gate))
+            let metrics = RouteMetrics::new(&entry.path);
+            let layer = layer(entry.access, entry.body_limit, metrics);
+            let handler = entry.post_handler.map(|handler| layer.layer(handler));
+            post_routes
+                .extend(handler.map(|handler| PostRoute { path: entry.path.clone(), handler }));
+            router.route(&entry.path, entry.methods.layer(layer))
         };
         let router = self.entries.into_iter().fold(Router::new(), add);
-        // The gates limit every body, including those that handlers read without an extractor.
-        (router.fallback_service(nothing).layer(DefaultBodyLimit::disable()), posts)
+        // The route guards limit every body, including those that handlers read without an extractor.
+        (router.fallback_service(fallback).layer(DefaultBodyLimit::disable()), post_routes)
     }
 }

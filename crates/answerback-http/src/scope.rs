@@ -21,7 +21,7 @@ impl Scope {
     /// Every scope, in the order in which sets are printed.
     pub const ALL: [Self; 5] = [Self::Call, Self::Ingest, Self::Read, Self::Decide, Self::Admin];
 
-    /// Returns the name of the scope in configurations and messages.
+    /// The name of the scope in configurations and messages.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Call => "call",
@@ -46,9 +46,9 @@ impl fmt::Display for Scope {
 impl FromStr for Scope {
     type Err = UnknownScope;
 
-    fn from_str(word: &str) -> Result<Self, UnknownScope> {
-        let found = Self::ALL.into_iter().find(|scope| scope.as_str() == word);
-        found.ok_or_else(|| UnknownScope(word.chars().take(32).collect()))
+    fn from_str(name: &str) -> Result<Self, UnknownScope> {
+        let scope = Self::ALL.into_iter().find(|scope| scope.as_str() == name);
+        scope.ok_or_else(|| UnknownScope(name.chars().take(32).collect()))
     }
 }
 
@@ -69,7 +69,7 @@ impl Scopes {
     /// The empty set.
     pub const NONE: Self = Self(0);
 
-    /// Returns the set with one more scope.
+    /// Adds a scope to the set.
     #[must_use]
     pub const fn with(self, scope: Scope) -> Self {
         Self(self.0 | scope.bit())
@@ -84,7 +84,7 @@ impl Scopes {
         admin || self.0 & scope.bit() != 0
     }
 
-    /// Returns the scopes that were granted explicitly.
+    /// Iterates over the scopes that were granted explicitly.
     pub fn iter(self) -> impl Iterator<Item = Scope> {
         Scope::ALL.into_iter().filter(move |scope| self.0 & scope.bit() != 0)
     }
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_read_back() {
+    fn names_parse_back() {
         for scope in Scope::ALL {
             assert_eq!(scope.to_string().parse(), Ok(scope));
         }
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_grant_allows() {
+    fn each_scope_allows_its_own_requests() {
         let table: Vec<String> = Scope::ALL
             .into_iter()
             .map(|granted| {

@@ -4,34 +4,32 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use answerback::contract::atdf::ErrorBuilder;
 use axum::Router;
-use axum::http::{HeaderValue, header};
 use axum::middleware::{Next, from_fn};
-use axum::response::IntoResponse;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
-use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::figures::RouteMetrics;
-use crate::front::{Front, PostRoute};
-use crate::untrusted::{Connection, Eviction, UntrustedConnections};
-use crate::{Alarm, Closing, Guard, Listener, Problem, ProblemKind, Routes, answer};
+use crate::connection_rejection::{server_overloaded, too_many_connections, write_rejection};
+use crate::connection_service::{ConnectionService, PostRoute};
+use crate::finish_response::finish_response;
+use crate::route_metrics::RouteMetrics;
+use crate::untrusted_connections::{Eviction, TrackedConnection, UntrustedConnections};
+use crate::{ConnectionTimer, Guard, HttpListener, Routes, ShutdownSignal};
 
 /// The number of connections over the limit that get a 503 response at a time. Connections beyond these are closed
 /// without a response.
-const MOST_REFUSED: usize = 64;
+const MAX_REJECTIONS: usize = 64;
 /// The head timeout of a connection that only gets a 503 response.
-const REFUSED_TIMEOUT: Duration = Duration::from_secs(2);
+const REJECTION_TIMEOUT: Duration = Duration::from_secs(2);
 /// The largest head of a request. Without a limit, each connection could make the server buffer several hundred
 /// kilobytes.
-const HEAD_LIMIT: usize = 64 << 10;
+const MAX_HEAD: usize = 64 << 10;
 /// The time to wait until aborted connections are gone.
-const CUTTING: Duration = Duration::from_secs(1);
+const ABORT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The pause after a failed accept, for example when the process has run out of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -39,28 +37,29 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 ///
 /// Response bodies are streamed as they are produced, without buffering and without a timeout.
 pub async fn serve(
-    listener: Listener,
+    listener: HttpListener,
     routes: Routes,
     guard: Guard,
     shutdown: impl Future<Output = ()>,
 ) {
-    let (close, closing) = Closing::watched();
-    let (guarded, posts) = routes.behind(guard.listening_on(listener.address()), &closing);
+    let (begin_shutdown, shutdown_signal) = ShutdownSignal::channel();
+    let guard = guard.listening_on(listener.address());
+    let (guarded, post_routes) = routes.guarded_by(guard, &shutdown_signal);
     // Without this call, a router builds the layers of a route anew for each request, even though it has no state.
     let guarded = guarded.with_state(());
     let settings = &listener.settings;
     let server = HttpServer {
         router: guarded,
-        posts: posts.into(),
-        closing,
+        post_routes: post_routes.into(),
+        shutdown: shutdown_signal,
         slots: Arc::new(Semaphore::new(settings.max_connections)),
         header_timeout: settings.header_timeout,
-        refusals: Arc::new(Semaphore::new(MOST_REFUSED)),
+        rejections: Arc::new(Semaphore::new(MAX_REJECTIONS)),
         // All addresses together get half of the connections, so that clients with a token always find room.
         untrusted: UntrustedConnections::new(
             settings.max_half_open,
             settings.max_connections.div_ceil(2),
-            settings.max_of_token,
+            settings.max_per_token,
         ),
     };
     let mut connections = JoinSet::new();
@@ -69,8 +68,8 @@ pub async fn serve(
         tokio::select! {
             () = shutdown.as_mut() => break,
             accepted = listener.socket.accept() => match accepted {
-                Ok((stream, peer)) => server.take(stream, peer.ip(), &mut connections),
-                Err(error) => after_failed_accept(&error).await,
+                Ok((stream, peer)) => server.accept(stream, peer.ip(), &mut connections),
+                Err(error) => handle_accept_error(&error).await,
             },
             Some(ended) = connections.join_next() => if let Err(error) = ended {
                 tracing::error!(%error, "a handler panicked");
@@ -80,65 +79,76 @@ pub async fn serve(
     let grace = settings.shutdown_grace;
     // From here on the operating system refuses connections, so clients can go elsewhere at once.
     drop(listener.socket);
-    close.send_replace(true);
+    begin_shutdown.send_replace(true);
     if timeout(grace, async { while connections.join_next().await.is_some() {} }).await.is_err() {
-        tracing::warn!(connections = connections.len(), "cut what did not end in time");
+        tracing::warn!(
+            connections = connections.len(),
+            "aborted the connections that did not end in time"
+        );
         // A task that computes cannot be aborted before its next await point, and the server does not wait for it.
-        let _ = timeout(CUTTING, connections.shutdown()).await;
+        let _ = timeout(ABORT_TIMEOUT, connections.shutdown()).await;
     }
 }
 
 struct HttpServer {
     router: Router,
-    posts: Arc<[PostRoute]>,
-    closing: Closing,
+    post_routes: Arc<[PostRoute]>,
+    shutdown: ShutdownSignal,
     slots: Arc<Semaphore>,
     header_timeout: Duration,
-    refusals: Arc<Semaphore>,
+    rejections: Arc<Semaphore>,
     untrusted: Arc<UntrustedConnections>,
 }
 
 impl HttpServer {
     /// Serves a connection, or answers it with 503 if there are too many. An overloaded server answers instead of
     /// making clients wait.
-    fn take(&self, stream: TcpStream, address: IpAddr, connections: &mut JoinSet<()>) {
-        let mut watched = None;
-        let (router, posts, refusal, header_timeout) =
+    fn accept(&self, stream: TcpStream, address: IpAddr, connections: &mut JoinSet<()>) {
+        let mut tracked = None;
+        let (router, post_routes, rejection, header_timeout) =
             if let Ok(slot) = self.slots.clone().try_acquire_owned() {
                 // The connection holds the slot until it ends or is evicted.
-                watched = Some(self.untrusted.enter(address, Some(slot)));
-                (self.router.clone(), Arc::clone(&self.posts), None, self.header_timeout)
-            } else if let Ok(refusal) = self.refusals.clone().try_acquire_owned() {
-                (full_house(), Arc::default(), Some(refusal), REFUSED_TIMEOUT)
+                tracked = Some(self.untrusted.enter(address, Some(slot)));
+                (self.router.clone(), Arc::clone(&self.post_routes), None, self.header_timeout)
+            } else if let Ok(rejection) = self.rejections.clone().try_acquire_owned() {
+                (overload_router(), Arc::default(), Some(rejection), REJECTION_TIMEOUT)
             } else {
                 return;
             };
-        let (connection, evicted) = watched.unzip();
-        let front = Front { posts, router, alarm: Alarm::default(), connection };
+        let (connection, evicted) = tracked.unzip();
+        let timer = ConnectionTimer::default();
+        let service = ConnectionService { post_routes, router, timer, connection };
         // Responses are written whole or as events, so waiting for more data would only delay them.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection without TCP_NODELAY");
         }
-        let closing = self.closing.clone();
-        connections.spawn(carry(stream, front, evicted, refusal, header_timeout, closing));
+        let shutdown = self.shutdown.clone();
+        connections.spawn(serve_connection(
+            stream,
+            service,
+            evicted,
+            rejection,
+            header_timeout,
+            shutdown,
+        ));
     }
 }
 
-async fn carry(
+async fn serve_connection(
     stream: TcpStream,
-    front: Front,
+    service: ConnectionService,
     mut evicted: Option<oneshot::Receiver<Eviction>>,
-    _refusal: Option<OwnedSemaphorePermit>,
+    _rejection: Option<OwnedSemaphorePermit>,
     header_timeout: Duration,
-    closing: Closing,
+    shutdown: ShutdownSignal,
 ) {
-    let watched = front.connection.clone().map(Watched);
+    let tracked = service.connection.clone().map(ReleaseOnDrop);
     let mut builder = http1::Builder::new();
     builder
-        .timer(front.alarm.clone())
+        .timer(service.timer.clone())
         .header_read_timeout(header_timeout)
-        .max_header_size(HEAD_LIMIT);
-    let mut connection = builder.serve_connection(TokioIo::new(stream), front);
+        .max_header_size(MAX_HEAD);
+    let mut connection = builder.serve_connection(TokioIo::new(stream), service);
     let mut is_closing = false;
     let ended = loop {
         tokio::select! {
@@ -147,21 +157,21 @@ async fn carry(
             eviction = next_eviction(&mut evicted) => match eviction {
                 Eviction::Idle => std::pin::Pin::new(&mut connection).graceful_shutdown(),
                 // Its request arrived at the last moment and gets its response.
-                _ if watched.as_ref().is_some_and(|watched| watched.0.was_told()) => {}
-                unheard => {
-                    let problem = if unheard == Eviction::AddressUnheard {
-                        too_many()
+                _ if tracked.as_ref().is_some_and(|tracked| tracked.0.has_eviction_response()) => {}
+                limit => {
+                    let problem = if limit == Eviction::AddressLimit {
+                        too_many_connections()
                     } else {
-                        unavailable()
+                        server_overloaded()
                     };
                     let stream = connection.into_parts().io.into_inner();
                     // The client may not read the response, so writing it has a time limit.
-                    let _ = timeout(REFUSED_TIMEOUT, write_unasked(stream, problem)).await;
+                    let _ = timeout(REJECTION_TIMEOUT, write_rejection(stream, problem)).await;
                     return;
                 }
             },
             ended = &mut connection => break ended,
-            () = closing.begun(), if !is_closing => {
+            () = shutdown.received(), if !is_closing => {
                 is_closing = true;
                 std::pin::Pin::new(&mut connection).graceful_shutdown();
             }
@@ -174,11 +184,11 @@ async fn carry(
 }
 
 /// Releases the places of a connection when it is dropped.
-struct Watched(Connection);
+struct ReleaseOnDrop(TrackedConnection);
 
-impl Drop for Watched {
+impl Drop for ReleaseOnDrop {
     fn drop(&mut self) {
-        self.0.leave();
+        self.0.release();
     }
 }
 
@@ -194,67 +204,24 @@ async fn next_eviction(evicted: &mut Option<oneshot::Receiver<Eviction>>) -> Evi
     std::future::pending().await
 }
 
-/// Builds the response for a connection whose address has too many connections without a token.
-pub(crate) fn too_many() -> Problem {
-    let text = "Too many connections of this address have sent no request with a token";
-    let error = ErrorBuilder::new("TOO_MANY_CONNECTIONS", text, "connection")
-        .condition("A connection sends its request as soon as it is open")
-        .solution("Close connections that are not used, or have gateway.most_half_open raised");
-    closing_with(Problem::told(ProblemKind::TooManyRequests, error))
-}
-
-fn unavailable() -> Problem {
-    closing_with(Problem::new(ProblemKind::Unavailable))
-}
-
-fn closing_with(problem: Problem) -> Problem {
-    let close = HeaderValue::from_static("close");
-    problem.with_retry_after(1).with_header(header::CONNECTION, close)
-}
-
-/// Writes a response to a client that has sent no complete request, and closes the connection.
-async fn write_unasked(mut stream: TcpStream, problem: Problem) -> io::Result<()> {
-    metrics::counter!("answerback_http_refused_total", "code" => problem.code().to_owned())
-        .increment(1);
-    let (mut parts, body) = problem.into_response().into_parts();
-    let body = axum::body::to_bytes(body, HEAD_LIMIT).await.map_err(io::Error::other)?;
-    parts.headers.insert(header::CONTENT_LENGTH, body.len().into());
-    let reason = parts.status.canonical_reason().unwrap_or_default();
-    let mut text = format!("HTTP/1.1 {} {reason}\r\n", parts.status.as_u16()).into_bytes();
-    for (name, value) in &parts.headers {
-        for piece in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
-            text.extend_from_slice(piece);
-        }
-    }
-    text.extend_from_slice(b"\r\n");
-    text.extend_from_slice(&body);
-    stream.write_all(&text).await?;
-    // Closing a connection with unread data resets it, and the client may then not see the response.
-    let mut unread = [0; 4096];
-    for _ in 0..HEAD_LIMIT / unread.len() {
-        if !matches!(stream.try_read(&mut unread), Ok(count) if count > 0) {
-            break;
-        }
-    }
-    stream.shutdown().await
-}
-
-fn full_house() -> Router {
-    let told = || async { unavailable() };
-    let around = from_fn(async |request, next: Next| {
-        answer::finish(&RouteMetrics::of_none(), request, 0, |request| next.run(request)).await
+/// Builds the router that answers every request with 503.
+fn overload_router() -> Router {
+    let handler = || async { server_overloaded() };
+    let layer = from_fn(async |request, next: Next| {
+        let metrics = RouteMetrics::unmatched();
+        finish_response(&metrics, request, 0, |request| next.run(request)).await
     });
-    Router::new().fallback(told).layer(around)
+    Router::new().fallback(handler).layer(layer)
 }
 
-async fn after_failed_accept(error: &io::Error) {
-    let is_about_one_peer = matches!(
+async fn handle_accept_error(error: &io::Error) {
+    let is_peer_error = matches!(
         error.kind(),
         io::ErrorKind::ConnectionAborted
             | io::ErrorKind::ConnectionReset
             | io::ErrorKind::ConnectionRefused
     );
-    if !is_about_one_peer {
+    if !is_peer_error {
         tracing::error!(%error, "no connection can be accepted");
         sleep(ACCEPT_PAUSE).await;
     }

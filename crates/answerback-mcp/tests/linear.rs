@@ -149,7 +149,7 @@ fn reading_messages() {
         for text in messages(text) {
             let Ok(message) = Message::read(text) else { continue };
             black_box(word::TASK.is_in(&message));
-            black_box(message.may_name_us());
+            black_box(message.may_contain_reserved());
             for message in Messages::from(message).flatten() {
                 black_box(message.without_reserved());
             }

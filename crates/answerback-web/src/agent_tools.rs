@@ -238,8 +238,8 @@ impl AgentToolServer {
         let until = Instant::now() + Duration::from_secs(wait);
         let _slot = match wait {
             0 => None,
-            _ => Some(self.console.decision_waits.take(&self.principal).ok_or_else(|| {
-                let most = self.console.decision_waits.most();
+            _ => Some(self.console.decision_waits.acquire(&self.principal).ok_or_else(|| {
+                let most = self.console.decision_waits.limit();
                 format!("{most} calls are already waiting for decisions; call again when one of them has returned")
             })?),
         };

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use answerback::UuidV4;
-use answerback_http::{Allowance, Sessions};
+use answerback_http::{BrowserSessions, PerCallerLimit};
 use answerback_record::system;
 use answerback_store::Store;
 
@@ -60,16 +60,16 @@ impl ConsoleSettings {
 /// The console: its data, its limits and its access rules.
 pub struct Console {
     pub(crate) store: Store,
-    pub(crate) sessions: Sessions,
+    pub(crate) sessions: BrowserSessions,
     pub(crate) host: Arc<dyn ConsoleHost>,
     pub(crate) live: Arc<Live>,
     /// The cached data of the lists.
     pub(crate) summary: LogSummary,
     pub(crate) files: Files,
     /// The limit on open event streams.
-    pub(crate) readers: Allowance,
+    pub(crate) readers: PerCallerLimit,
     /// The limit on requests that wait for a decision.
-    pub(crate) decision_waits: Allowance,
+    pub(crate) decision_waits: PerCallerLimit,
     pub(crate) settings: ConsoleSettings,
     /// Identifies this run. A client that sees another value knows that the server was restarted.
     pub(crate) run: String,
@@ -83,15 +83,15 @@ impl Console {
     /// If the operating system provides no random bytes.
     pub fn new(
         store: Store,
-        sessions: Sessions,
+        sessions: BrowserSessions,
         host: Arc<dyn ConsoleHost>,
         settings: ConsoleSettings,
     ) -> std::io::Result<Arc<Self>> {
         let live = Live::new(store.clone());
         let files = Files::below(&settings.folders);
         let run = UuidV4::from_random(system::random()?).to_string();
-        let readers = Allowance::new(settings.readers.unwrap_or(MAX_OPEN));
-        let decision_waits = Allowance::new(MAX_OPEN);
+        let readers = PerCallerLimit::new(settings.readers.unwrap_or(MAX_OPEN));
+        let decision_waits = PerCallerLimit::new(MAX_OPEN);
         let summary = LogSummary::default();
         Ok(Arc::new(Self {
             store,

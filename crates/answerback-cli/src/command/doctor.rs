@@ -6,8 +6,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use answerback_gateway::serve::Backend;
-use answerback_gateway::{Secret, ServiceSettings, Weight, remarks};
-use answerback_http::{ListenSettings, Listener, Principal, Tokens};
+use answerback_gateway::{SecretSource, ServiceSettings, Weight, remarks};
+use answerback_http::{HttpListener, ListenSettings, Principal, Tokens};
 use anyhow::Context;
 use serde_json::json;
 
@@ -251,7 +251,7 @@ fn check_tokens(arguments: &Arguments, settings: &ServiceSettings, findings: &mu
     let read = arguments.location.configuration().and_then(|configuration| {
         check_scopes(settings)?;
         for token in &settings.tokens {
-            if let Secret::File(path) = &token.secret {
+            if let SecretSource::File(path) = &token.secret {
                 check_creatable(&configuration.path(path))?;
             }
         }
@@ -359,7 +359,7 @@ fn check_store(arguments: &Arguments, findings: &mut DoctorReport) {
 async fn check_port(settings: &ServiceSettings, findings: &mut DoctorReport) {
     let usual: SocketAddr = (Ipv4Addr::LOCALHOST, serve::PORT).into();
     let address = settings.listen.unwrap_or(usual);
-    match Listener::bind(ListenSettings::from(address)).await {
+    match HttpListener::bind(ListenSettings::from(address)).await {
         Ok(listener) => findings.good("port", format!("{} is free", listener.address())),
         Err(error) => findings.add(
             CheckStatus::Advice,
@@ -391,7 +391,7 @@ async fn check_server(backend: &Backend, findings: &mut DoctorReport) {
                 Weight::Advice => CheckStatus::Advice,
             };
             let about = format!("{about}, tool {name}");
-            findings.add(status, &about, remark.what, Some(remark.mend));
+            findings.add(status, &about, remark.what, Some(remark.fix));
         }
     }
 }

@@ -10,10 +10,13 @@ use std::time::Duration;
 
 use answerback::config::EventsConfig;
 use answerback::json::Limits;
-use answerback_gateway::serve::{Backend, Place, Service};
-use answerback_gateway::{Listed, Recorder, Secret, ServerSettings, ServiceSettings, Variable};
+use answerback_gateway::serve::{Backend, BackendTransport, GatewayService};
+use answerback_gateway::{
+    EnvironmentValue, Recorder, SecretSource, ServerSettings, ServiceSettings, TransportSettings,
+};
 use answerback_http::{
-    Guard, Health, ListenSettings, Listener, Metrics, Scope, Sessions, Token, TokenTable, Tokens,
+    BearerToken, BrowserSessions, Guard, HealthChecks, HttpListener, ListenSettings, Metrics,
+    Scope, TokenTable, Tokens,
 };
 use answerback_mcp::link::{Program, Remote};
 use answerback_store::Store;
@@ -160,18 +163,18 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
         let limits = gateway.settings().limits;
         let listen = listen
             .with_max_connections(limits.connections)
-            .with_max_connections_of_token(limits.connections_per_token)
+            .with_max_connections_per_token(limits.connections_per_token)
             .with_max_half_open(limits.half_open);
-        let listener = Listener::bind(listen).await?;
+        let listener = HttpListener::bind(listen).await?;
         let console = recorder.is_some().then(|| console_of(listener.address())).flatten();
         let gateway = gateway.with_console(console.clone());
         let agent_tools = AgentTools::default();
         let own = recorder.is_some().then(|| agent_tools.backend_unless_name_clash(&settings.servers)).flatten();
         let backends = backends.into_iter().chain(own);
-        let service = Service::new(Arc::new(gateway), backends);
+        let service = GatewayService::new(Arc::new(gateway), backends);
         service.start().await.context("the ledger cannot be written, so nothing is served; check it with `answerback doctor`")?;
         let shown = Arc::clone(&service);
-        let metrics = metrics.routes_after(move || shown.show_figures());
+        let metrics = metrics.routes_with_update(move || shown.update_metrics());
         let mut routes = service.routes().merge(health(&service).routes()).merge(metrics);
         let table = TokenTable::new(tokens);
         let mut guard = Guard::new(table.clone());
@@ -264,7 +267,7 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
 async fn reload(
     arguments: &Arguments,
     token_file: &Path,
-    service: &Service,
+    service: &GatewayService,
     table: &TokenTable,
     (recorder, console): (Option<Recorder>, Option<String>),
     (host, agent_tools): (Option<&Arc<GatewayConsoleHost>>, &AgentTools),
@@ -295,18 +298,18 @@ impl Arguments {
     fn console(
         &self,
         store: &Store,
-        service: &Arc<Service>,
+        service: &Arc<GatewayService>,
         governance: ConfiguredGovernance,
-        listener: &Listener,
+        listener: &HttpListener,
         configuration: &Configuration,
-    ) -> anyhow::Result<(Arc<Console>, Arc<GatewayConsoleHost>, Sessions)> {
+    ) -> anyhow::Result<(Arc<Console>, Arc<GatewayConsoleHost>, BrowserSessions)> {
         let location = &self.gateway.location;
         let host =
             Arc::new(GatewayConsoleHost::new(store.clone(), Arc::clone(service), location.path()?));
         host.set_governance(governance)?;
         let folder = location.folder()?;
         let scopes = [Scope::Read, Scope::Decide];
-        let sessions = Sessions::kept_in(&folder.join(SESSIONS_FILE), CONSOLE, scopes)?;
+        let sessions = BrowserSessions::stored_in(&folder.join(SESSIONS_FILE), CONSOLE, scopes)?;
         let readers = configuration.config.console.events.readers;
         let folders = configuration.config.console.files.iter();
         let folders = folders.map(|folder| configuration.path(folder));
@@ -325,7 +328,7 @@ impl Arguments {
         file: &Path,
         configuration: &Configuration,
         settings: &ServiceSettings,
-    ) -> anyhow::Result<(Tokens, Token)> {
+    ) -> anyhow::Result<(Tokens, BearerToken)> {
         let (mut tokens, token) = Tokens::from_file_or_new(file, OWN, OWN_SCOPES)?;
         if !self.gateway.no_record {
             let launcher = self.gateway.location.folder()?.join(LAUNCHER_FILE);
@@ -356,8 +359,8 @@ pub(super) fn governance(configuration: &Configuration) -> anyhow::Result<Config
 /// Prints a launch link for the person who started the server. It is printed to a terminal only, because its bearer can
 /// decide.
 fn print_launch_link(
-    listener: &Listener,
-    sessions: &Sessions,
+    listener: &HttpListener,
+    sessions: &BrowserSessions,
     arguments: &Arguments,
 ) -> anyhow::Result<()> {
     // A demo has no real data to protect.
@@ -409,7 +412,7 @@ fn settings(configuration: &Configuration) -> anyhow::Result<ServiceSettings> {
 /// Warns about servers whose program is missing, before a client runs into it. The other servers still start.
 fn warn_about_missing(backends: &[Backend]) {
     for backend in backends {
-        if let Some(program) = backend.missing() {
+        if let Some(program) = backend.missing_program() {
             let (name, program) = (backend.name(), program.to_string_lossy());
             say(&format!(
                 "warning: the server {name} cannot be started: there is no executable program {program:?}; install \
@@ -432,14 +435,14 @@ pub(super) fn backends(
     if backends.is_empty() {
         let program = std::env::current_exe().context("our own program cannot be found")?;
         let program = Program::new(program, ["tools".into()]);
-        backends.push(("tools", Place::Program(program)));
+        backends.push(("tools", BackendTransport::Program(program)));
     }
     let secrets = configuration.secret_variables(settings);
-    let with_pins = |(name, place): (&str, Place)| {
+    let with_pins = |(name, place): (&str, BackendTransport)| {
         let place = match place {
-            Place::Program(program) => {
+            BackendTransport::Program(program) => {
                 let program = program.without_variables(secrets.clone());
-                Place::Program(program.with_reaper(shared_reaper()))
+                BackendTransport::Program(program.with_reaper(shared_reaper()))
             }
             place => place,
         };
@@ -455,7 +458,7 @@ pub(super) fn backends(
 /// Checks the server settings without secrets, programs and connections, which may become available later.
 pub(super) fn check_servers(settings: &ServiceSettings) -> anyhow::Result<()> {
     for server in &settings.servers {
-        if let Listed::Url { url, headers } = &server.listed {
+        if let TransportSettings::Url { url, headers } = &server.transport {
             let _ = remote(url, headers, |_| Ok(String::new())).with_context(|| name_of(server))?;
         }
     }
@@ -470,8 +473,8 @@ fn name_of(server: &ServerSettings) -> String {
 /// Creates a remote server with headers whose secrets `value` resolves.
 fn remote(
     url: &str,
-    headers: &BTreeMap<String, Secret>,
-    value: impl Fn(&Secret) -> anyhow::Result<String>,
+    headers: &BTreeMap<String, SecretSource>,
+    value: impl Fn(&SecretSource) -> anyhow::Result<String>,
 ) -> anyhow::Result<Remote> {
     let mut remote = Remote::new(url)?;
     for (name, secret) in headers {
@@ -480,14 +483,17 @@ fn remote(
     Ok(remote)
 }
 
-fn place(configuration: &Configuration, server: &ServerSettings) -> anyhow::Result<Place> {
-    match &server.listed {
-        Listed::Command { command, args, env, folder } => {
+fn place(
+    configuration: &Configuration,
+    server: &ServerSettings,
+) -> anyhow::Result<BackendTransport> {
+    match &server.transport {
+        TransportSettings::Command { command, args, env, folder } => {
             let mut variables = Vec::new();
             for (name, value) in env {
                 let value = match value {
-                    Variable::Text(text) => text.clone(),
-                    Variable::Secret(it) => secret(configuration, it)
+                    EnvironmentValue::Text(text) => text.clone(),
+                    EnvironmentValue::Secret(it) => secret(configuration, it)
                         .with_context(|| format!("{}.env.{name}", name_of(server)))?,
                     _ => anyhow::bail!("a variable is text or a secret"),
                 };
@@ -495,23 +501,25 @@ fn place(configuration: &Configuration, server: &ServerSettings) -> anyhow::Resu
             }
             let folder = folder.as_deref().map(|folder| configuration.path(folder));
             let program = Program::new(command, args.iter().map(Into::into));
-            Ok(Place::Program(program.with_variables(variables).with_folder(folder)))
+            Ok(BackendTransport::Program(program.with_variables(variables).with_folder(folder)))
         }
-        Listed::Url { url, headers } => {
-            let value = |it: &Secret| secret(configuration, it);
-            remote(url, headers, value).map(Place::Remote).with_context(|| name_of(server))
+        TransportSettings::Url { url, headers } => {
+            let value = |it: &SecretSource| secret(configuration, it);
+            remote(url, headers, value)
+                .map(BackendTransport::Remote)
+                .with_context(|| name_of(server))
         }
         _ => anyhow::bail!("{} is of a kind that is not known", name_of(server)),
     }
 }
 
 /// Resolves a secret of the configuration.
-fn secret(configuration: &Configuration, secret: &Secret) -> anyhow::Result<String> {
+fn secret(configuration: &Configuration, secret: &SecretSource) -> anyhow::Result<String> {
     let text = match secret {
-        Secret::Variable(name) => {
+        SecretSource::Variable(name) => {
             std::env::var(name).with_context(|| format!("the variable {name} is not set"))?
         }
-        Secret::File(path) => {
+        SecretSource::File(path) => {
             let path = configuration.path(path);
             fs::read_to_string(&path)
                 .with_context(|| format!("cannot read the secret in {}", path.display()))?
@@ -521,19 +529,19 @@ fn secret(configuration: &Configuration, secret: &Secret) -> anyhow::Result<Stri
     Ok(text.trim().to_owned())
 }
 
-fn health(service: &Arc<Service>) -> Health {
+fn health(service: &Arc<GatewayService>) -> HealthChecks {
     let (record, upstreams) = (Arc::clone(service), Arc::clone(service));
-    Health::new()
+    HealthChecks::new()
         .with_part("record", move || record.is_recording())
         .with_part("upstreams", move || upstreams.is_up())
 }
 
 /// Prints how to connect. The token is printed to a terminal only, because a log file would keep it.
 fn print_endpoint(
-    listener: &Listener,
-    service: &Service,
+    listener: &HttpListener,
+    service: &GatewayService,
     arguments: &Arguments,
-    token: &Token,
+    token: &BearerToken,
     token_file: &Path,
 ) {
     let endpoint = format!("http://{}/mcp", listener.address());

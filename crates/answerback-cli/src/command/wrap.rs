@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::IsTerminal as _;
 use std::sync::Arc;
 
-use answerback_gateway::wrap::{Ended, Wrapped, refuse_requests, wrap};
+use answerback_gateway::wrap::{WrapOutcome, WrappedServer, refuse_requests, wrap};
 use answerback_gateway::{Client, Gateway};
 use answerback_mcp::link::Program;
 use anyhow::Context;
@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
 struct PreparedWrap {
     gateway: Gateway,
     client: Client,
-    wrapped: Wrapped,
+    wrapped: WrappedServer,
     is_supervised: bool,
 }
 
@@ -105,7 +105,7 @@ fn prepare(arguments: &Arguments) -> anyhow::Result<PreparedWrap> {
     let program = program.without_variables(configuration.secret_variables(&service));
     let program = program.with_reaper(super::reaper::shared_reaper());
     let is_supervised = program.is_supervised();
-    let mut wrapped = Wrapped::new(&identity.name, program);
+    let mut wrapped = WrappedServer::new(&identity.name, program);
     if let Some(pins) = arguments.gateway.pins_under(&identity.name, &identity.key)? {
         wrapped = wrapped.with_pins(pins);
     }
@@ -165,8 +165,8 @@ fn serve(prepared: PreparedWrap, runtime: Runtime) -> anyhow::Result<Exit> {
         store.close();
     }
     Ok(match ended? {
-        Ended::Client => Exit::Good,
-        Ended::Server(status) => {
+        WrapOutcome::Client => Exit::Good,
+        WrapOutcome::Server(status) => {
             let status = status.map(|status| format!(": {status}")).unwrap_or_default();
             say(&format!(
                 "error: the server exited before its first response{status}; run its command by hand and read its output"

@@ -93,11 +93,11 @@ fn a_program_without_a_token_does_not_decide() {
                 $ANSWERBACK_TOKEN or with --token-file FILE";
     is_refused(&inbox, &inbox.respond(&[], None), 2, said);
     is_refused(&inbox, &inbox.respond(&[], Some("")), 2, said);
-    let said = "the environment variable ANSWERBACK_TOKEN holds no token: not a token: ab_ and 43 characters of base64url";
+    let said = "the environment variable ANSWERBACK_TOKEN does not contain a token: not a token: ab_ and 43 characters of base64url";
     is_refused(&inbox, &inbox.respond(&[], Some("hunter2")), 2, said);
     // Deciding must not create a token file that could be used later.
     let output = inbox.respond(&["--token-file", "desk.token"], None);
-    is_refused(&inbox, &output, 2, "there is no file desk.token");
+    is_refused(&inbox, &output, 2, "the file desk.token does not exist");
     assert!(!inbox.desk.path("desk.token").exists());
 }
 

@@ -230,7 +230,7 @@ fn results_servers_and_cases_are_counted() {
         "answerback_store_withheld_total 0",
         "answerback_store_queue_full_total 0",
         "# TYPE answerback_gateway_call_seconds histogram",
-        "# HELP answerback_gateway_upstream_up Whether a server is there",
+        "# HELP answerback_gateway_upstream_up 1 if the server is up, 0 if it is down",
     ] {
         assert!(page.lines().any(|told| told == line), "{line}\n{page}");
     }
@@ -718,7 +718,7 @@ fn what_is_given_up_is_not_delivered() {
     let call = json!({"jsonrpc": "2.0", "id": 50, "method": "tools/call", "params": {"name": "sleep", "arguments": {"seconds": 2}}});
     let answer = client.send("POST", &call.to_string());
     let told = answer.last()["error"]["message"].as_str().unwrap_or_default();
-    assert!(told.contains("given up"), "{:?}", answer.events);
+    assert!(told.contains("the request was cancelled"), "{:?}", answer.events);
     assert_eq!(giving_up.join().unwrap(), 202);
     // The server's late answer goes nowhere; what comes next is answered.
     assert_eq!(text(&client.call("echo", json!({"text": "a"}))), "a");

@@ -236,7 +236,7 @@ fn a_call_that_is_given_up_while_tools_are_listed_reaches_no_server() {
     assert_eq!(client.send("POST", cancelled).status, 202);
     let mut answer = String::new();
     calling.read_to_string(&mut answer).unwrap();
-    assert!(answer.contains("the request was given up"), "{answer}");
+    assert!(answer.contains("the request was cancelled"), "{answer}");
     std::fs::write(&gate, "").unwrap();
     assert_eq!(text(&client.call("echo", json!({"text": "a"}))), "a");
     // Whatever is under way when the gateway ends is carried out before.

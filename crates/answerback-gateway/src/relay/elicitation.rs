@@ -1,4 +1,4 @@
-//! Asks the client's user about a blocked call, and continues the call after a decision from any surface.
+//! Asks the client's user about a blocked call, and continues the call after a decision from any source.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -12,14 +12,16 @@ use answerback_store::StoreError;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::{Answerer, Relay, Stage, cancellation, lock};
-use crate::call::Answers;
-use crate::decide::retry_key;
-use crate::{Admission, Asked, Recorder, ToolCallRequest, Upstream, ask, gateway_reply};
+use super::own_requests::RequestRecipient;
+use super::{RelaySession, cancellation};
+use crate::case_decision::retry_key;
+use crate::gateway_reply::invalid_call;
+use crate::tool_call_request::ElicitationAnswers;
+use crate::{Admission, BlockedCall, Recorder, ToolCallRequest, Upstream, elicitation_form};
 
 /// Records a decision that was made at the client. The case must belong to these calls, because the users of
 /// other calls may not decide it.
-async fn settle(
+async fn record_decision(
     recorder: &Recorder,
     case: &UuidV7,
     calls: &RetryKey,
@@ -35,7 +37,7 @@ async fn settle(
 
 /// Holds a form that is open at the client. Its answer is ignored once this is dropped.
 struct OpenForm<'r> {
-    relay: &'r Relay,
+    relay: &'r RelaySession,
     /// The call that the form is about.
     call: &'r Id,
     id: Id,
@@ -44,115 +46,117 @@ struct OpenForm<'r> {
 
 impl<'r> OpenForm<'r> {
     /// Sends a form to the client.
-    async fn put(relay: &'r Relay, call: &'r Id, form: &Value) -> Self {
-        let (id, reply) = relay.expect_answer(Answerer::Client);
+    async fn send(relay: &'r RelaySession, call: &'r Id, form: &Value) -> Self {
+        let (id, reply) = relay.own_requests.add(RequestRecipient::Client);
         let request = Message::request(&id, "elicitation/create", form);
         let form = Self { relay, call, id, reply };
-        relay.tell(Incoming::about(request, call.clone())).await;
+        relay.send_to_client(Incoming::about(request, call.clone())).await;
         form
     }
 
     /// Waits for the client's answer to the form.
-    async fn reply(&mut self, most: Duration) -> Result<Message, String> {
-        match tokio::time::timeout(most, &mut self.reply).await {
+    async fn reply(&mut self, limit: Duration) -> Result<Message, String> {
+        match tokio::time::timeout(limit, &mut self.reply).await {
             Ok(Ok(message)) => Ok(message),
             Ok(Err(_)) => Err("the client or the server has left".to_owned()),
-            Err(_) => Err(format!("nobody answered within {} seconds", most.as_secs())),
+            Err(_) => Err(format!("nobody answered within {} seconds", limit.as_secs())),
         }
     }
 
     /// Withdraws the form, so that the user does not fill it in for nothing.
     async fn withdraw(self, reason: &str) {
         let cancelled = Incoming::about(cancellation(&self.id, reason), self.call.clone());
-        self.relay.tell(cancelled).await;
+        self.relay.send_to_client(cancelled).await;
     }
 }
 
 impl Drop for OpenForm<'_> {
     fn drop(&mut self) {
-        lock(&self.relay.ours).remove(&self.id);
+        self.relay.own_requests.remove(&self.id);
     }
 }
 
-impl Relay {
+impl RelaySession {
     /// Checks a call. A call that is repeated to answer our question contains the user's decision, which counts
     /// unless the case was already decided.
     pub(super) async fn admit(&self, upstream: &Upstream, call: Box<ToolCallRequest>) -> Admission {
-        let ours =
-            call.answers.clone().and_then(|answers| Some((ask::case_of(&answers)?, answers)));
-        match ours {
+        let our_question = call
+            .answers
+            .clone()
+            .and_then(|answers| Some((elicitation_form::case_in_state(&answers)?, answers)));
+        match our_question {
             Some((case, answers)) => {
-                Box::pin(self.admit_again(upstream, &call, case, answers)).await
+                Box::pin(self.admit_repeated(upstream, &call, case, answers)).await
             }
             None => self.gateway.admit(&self.client, upstream, call).await,
         }
     }
 
     /// Checks a repeated call that contains the answers about this case.
-    async fn admit_again(
+    async fn admit_repeated(
         &self,
         upstream: &Upstream,
         call: &ToolCallRequest,
         case: UuidV7,
-        answers: Answers,
+        answers: ElicitationAnswers,
     ) -> Admission {
         let call = match call.without_answers() {
             Ok(call) => call,
             Err(error) => {
-                return Admission::Answer(gateway_reply::no_call(call, &error.to_string()));
+                return Admission::Answer(invalid_call(call, &error.to_string()));
             }
         };
-        self.take(&call, &case, ask::answered(&answers)).await;
-        self.gateway.admit(&self.client, upstream, call.after_waiting_for(case)).await
+        self.record_user_decision(&call, &case, elicitation_form::decision_in_call(&answers)).await;
+        self.gateway.admit(&self.client, upstream, call.with_decided_case(case)).await
     }
 
-    /// Asks the client's user, if the client supports it, and waits for the first decision from any surface.
+    /// Asks the client's user, if the client supports it, and waits for the first decision from any source.
     /// Corrected arguments run as the result of the open call. Any other decision is sent to the model. Without a
     /// decision the case waits in the inbox.
-    pub(super) async fn ask_person(&self, upstream: &Upstream, asked: Asked) -> Admission {
-        let Asked { answer, call, escalation } = asked;
+    pub(super) async fn ask_user(&self, upstream: &Upstream, blocked: BlockedCall) -> Admission {
+        let BlockedCall { answer, request: call, escalation } = blocked;
         // Without a session, the response itself asks the user. A client that has left cannot be asked.
-        let can_ask = !call.is_modern && self.can_ask.load(Ordering::Acquire);
-        if !can_ask || !self.is_open(&call.id) {
+        let supports_forms = !call.is_modern && self.supports_forms.load(Ordering::Acquire);
+        if !supports_forms || !self.expects_response(&call.id) {
             return Admission::Answer(answer);
         }
-        if !self.is_decided_meanwhile(&call, &escalation).await {
+        if !self.wait_for_user(&call, &escalation).await {
             return Admission::Answer(answer);
         }
         // The rejected attempt counts as answered, so the call is checked again under the decision.
-        self.client.answered();
-        self.gateway.admit(&self.client, upstream, call.after_waiting_for(escalation.id)).await
+        self.client.count_failed_call();
+        self.gateway.admit(&self.client, upstream, call.with_decided_case(escalation.id)).await
     }
 
     /// Waits for a decision about an open call. Returns true if there is one and the client still waits.
-    async fn is_decided_meanwhile(&self, call: &ToolCallRequest, escalation: &Escalation) -> bool {
+    async fn wait_for_user(&self, call: &ToolCallRequest, escalation: &Escalation) -> bool {
         let Some(recorder) = self.gateway.recorder() else { return false };
         let case = &escalation.id;
-        let mut form = OpenForm::put(self, &call.id, &ask::form(escalation)).await;
+        let mut form = OpenForm::send(self, &call.id, &elicitation_form::form(escalation)).await;
         tokio::select! {
             biased;
-            () = self.until_given_up(&call.id) => form.withdraw("the call was given up").await,
+            () = self.calls.wait_for_cancellation(&call.id) => form.withdraw("the call was given up").await,
             reply = form.reply(self.gateway.settings().call_time) => match reply {
-                Ok(reply) => self.take(call, case, ask::answer(&reply)).await,
+                Ok(reply) => self.record_user_decision(call, case, elicitation_form::decision_in_reply(&reply)).await,
                 Err(reason) => {
                     tracing::warn!(%case, reason, "nobody answered the form; the case waits");
                     form.withdraw(&reason).await;
                 }
             },
-            () = recorder.decided(case) => form.withdraw("it was decided elsewhere").await,
+            () = recorder.wait_for_decision(case) => form.withdraw("it was decided elsewhere").await,
         }
         // If the client no longer waits, the call must not run. The decision then applies to its next call.
-        recorder.is_decided(case).await && self.is_open(&call.id)
+        recorder.is_decided(case).await && self.expects_response(&call.id)
     }
 
     /// Records the user's decision about a call, if there is one and it is the first.
-    async fn take(
+    async fn record_user_decision(
         &self,
         call: &ToolCallRequest,
         case: &UuidV7,
-        said: Result<Option<Decision>, String>,
+        answer: Result<Option<Decision>, String>,
     ) {
-        let decision = match said {
+        let decision = match answer {
             Ok(Some(decision)) => decision,
             Ok(None) => return,
             Err(reason) => {
@@ -164,30 +168,8 @@ impl Relay {
         let conversation =
             self.client.conversation(&self.server.name, call.conversation.as_deref());
         let key = RetryKey::of_conversation(&conversation, &call.name);
-        if let Err(error) = settle(recorder, case, &key, decision).await {
+        if let Err(error) = record_decision(recorder, case, &key, decision).await {
             tracing::warn!(%case, %error, "the decision at the client does not hold");
         }
-    }
-
-    /// Waits until the client cancels a call that was not forwarded yet.
-    async fn until_given_up(&self, call: &Id) {
-        loop {
-            let mut notified = std::pin::pin!(self.given_up.notified());
-            // A cancellation from now on wakes this task.
-            notified.as_mut().enable();
-            if self.is_given_up(call) {
-                return;
-            }
-            notified.await;
-        }
-    }
-
-    /// Returns true if the client still waits for a call that was not forwarded yet.
-    fn is_open(&self, call: &Id) -> bool {
-        !self.is_given_up(call) && self.to_client.is_waited_for(call)
-    }
-
-    fn is_given_up(&self, call: &Id) -> bool {
-        matches!(lock(&self.calls).get(call), Some(Stage::Admitting { is_cancelled: true }))
     }
 }

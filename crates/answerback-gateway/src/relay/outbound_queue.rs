@@ -10,7 +10,7 @@ use tokio::task::AbortHandle;
 pub(super) struct OutboundQueue {
     state: Mutex<QueueState>,
     /// The largest number of queued messages.
-    most: usize,
+    limit: usize,
 }
 
 #[derive(Debug)]
@@ -19,12 +19,12 @@ struct QueueState {
     to: Option<mpsc::Sender<Message>>,
     waiting: VecDeque<Message>,
     /// The task that sends the queued messages, while there are any.
-    passing: Option<AbortHandle>,
+    sender_task: Option<AbortHandle>,
 }
 
-/// Tells if a message was accepted for the server.
+/// Reports if a message was accepted for the server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Told {
+pub(super) enum SendOutcome {
     /// The message was sent or queued.
     Sent,
     /// The server is gone.
@@ -35,9 +35,9 @@ pub(super) enum Told {
 
 impl OutboundQueue {
     /// Creates a queue for at most `most` messages.
-    pub(super) fn new(to: mpsc::Sender<Message>, most: usize) -> Arc<Self> {
-        let state = QueueState { to: Some(to), waiting: VecDeque::new(), passing: None };
-        Arc::new(Self { state: Mutex::new(state), most })
+    pub(super) fn new(to: mpsc::Sender<Message>, limit: usize) -> Arc<Self> {
+        let state = QueueState { to: Some(to), waiting: VecDeque::new(), sender_task: None };
+        Arc::new(Self { state: Mutex::new(state), limit })
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, QueueState> {
@@ -45,35 +45,35 @@ impl OutboundQueue {
     }
 
     /// Sends a message to the server and preserves the order.
-    pub(super) fn tell(self: &Arc<Self>, message: Message) -> Told {
+    pub(super) fn send(self: &Arc<Self>, message: Message) -> SendOutcome {
         let mut state = self.lock();
-        let Some(to) = &state.to else { return Told::Gone };
-        let message = if state.passing.is_some() {
+        let Some(to) = &state.to else { return SendOutcome::Gone };
+        let message = if state.sender_task.is_some() {
             message
         } else {
             match to.try_send(message) {
-                Ok(()) => return Told::Sent,
-                Err(mpsc::error::TrySendError::Closed(_)) => return Told::Gone,
+                Ok(()) => return SendOutcome::Sent,
+                Err(mpsc::error::TrySendError::Closed(_)) => return SendOutcome::Gone,
                 Err(mpsc::error::TrySendError::Full(message)) => message,
             }
         };
-        if state.waiting.len() >= self.most {
-            return Told::Full;
+        if state.waiting.len() >= self.limit {
+            return SendOutcome::Full;
         }
-        if state.passing.is_none() {
-            let passing = tokio::spawn(Arc::clone(self).pass_on(to.clone()));
-            state.passing = Some(passing.abort_handle());
+        if state.sender_task.is_none() {
+            let sender_task = tokio::spawn(Arc::clone(self).drain(to.clone()));
+            state.sender_task = Some(sender_task.abort_handle());
         }
         state.waiting.push_back(message);
-        Told::Sent
+        SendOutcome::Sent
     }
 
     /// Removes a request that is still queued. Returns true if it was, so the server never received it.
     pub(super) fn take_back(&self, id: &Id) -> bool {
         let mut state = self.lock();
         let is_it = |message: &Message| matches!(message.shape(), Shape::Request { id: own, .. } if own == id);
-        let place = state.waiting.iter().position(is_it);
-        place.is_some_and(|place| state.waiting.remove(place).is_some())
+        let position = state.waiting.iter().position(is_it);
+        position.is_some_and(|position| state.waiting.remove(position).is_some())
     }
 
     /// Closes the channel. The server still receives the messages that were already sent.
@@ -81,25 +81,25 @@ impl OutboundQueue {
         let mut state = self.lock();
         state.to = None;
         state.waiting.clear();
-        if let Some(passing) = state.passing.take() {
-            passing.abort();
+        if let Some(sender_task) = state.sender_task.take() {
+            sender_task.abort();
         }
     }
 
-    async fn pass_on(self: Arc<Self>, to: mpsc::Sender<Message>) {
+    async fn drain(self: Arc<Self>, to: mpsc::Sender<Message>) {
         loop {
             let permit = to.reserve().await;
             let mut state = self.lock();
             let Ok(permit) = permit else {
                 // The server is gone, so the queued messages cannot be answered.
                 state.waiting.clear();
-                state.passing = None;
+                state.sender_task = None;
                 return;
             };
             match state.waiting.pop_front() {
                 Some(message) => permit.send(message),
                 None => {
-                    state.passing = None;
+                    state.sender_task = None;
                     return;
                 }
             }
@@ -121,18 +121,21 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_waits_is_bounded_keeps_its_order_and_can_be_taken_back() {
-        let (to, mut told) = mpsc::channel(1);
-        let way = OutboundQueue::new(to, 2);
-        let outcomes: Vec<Told> = (0..4).map(|number| way.tell(message(number))).collect();
-        assert_eq!(outcomes, [Told::Sent, Told::Sent, Told::Sent, Told::Full]);
-        assert!(way.take_back(&id(&message(1))) && !way.take_back(&id(&message(0))));
-        assert_eq!(way.tell(message(5)), Told::Sent);
+    async fn the_queue_is_bounded_ordered_and_revocable() {
+        let (to, mut received) = mpsc::channel(1);
+        let queue = OutboundQueue::new(to, 2);
+        let outcomes: Vec<SendOutcome> = (0..4).map(|number| queue.send(message(number))).collect();
+        assert_eq!(
+            outcomes,
+            [SendOutcome::Sent, SendOutcome::Sent, SendOutcome::Sent, SendOutcome::Full]
+        );
+        assert!(queue.take_back(&id(&message(1))) && !queue.take_back(&id(&message(0))));
+        assert_eq!(queue.send(message(5)), SendOutcome::Sent);
         for number in [0, 2, 5] {
-            assert_eq!(told.recv().await.unwrap().text(), message(number).text());
+            assert_eq!(received.recv().await.unwrap().text(), message(number).text());
         }
-        way.close();
-        assert!(told.recv().await.is_none(), "nobody keeps it open");
-        assert_eq!(way.tell(message(6)), Told::Gone);
+        queue.close();
+        assert!(received.recv().await.is_none(), "the channel is closed");
+        assert_eq!(queue.send(message(6)), SendOutcome::Gone);
     }
 }

@@ -1,27 +1,18 @@
-//! Tracks the client's requests other than calls, and the timeouts of all requests.
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
-
-use answerback_mcp::link::unsent_error;
-use answerback_mcp::wire::{Id, Message, Shape, code, meta, splice, word};
-use serde_json::{Value, json};
+use answerback_mcp::wire::{Id, Message, meta, splice, word};
+use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::outbound_queue::Told;
-use super::{Relay, Stage, can_ask, lock};
-
-/// The reason for a message that is not sent.
-pub(super) const UNREAD: &str = "the server does not read what it is told";
 /// The only request that stays open until the client closes it.
 const LISTEN: &str = "subscriptions/listen";
 
 /// Selects how the response to a client's request is processed.
-pub(super) enum Watched {
+pub(super) enum ResponseHandling {
     /// The response is forwarded unchanged.
-    Not,
+    Forward,
     Initialize,
     Tasks,
     Tools {
@@ -30,221 +21,187 @@ pub(super) enum Watched {
     },
 }
 
+impl ResponseHandling {
+    /// Returns how the response to a request is processed.
+    fn of(method: &str, message: &Message) -> Self {
+        match method {
+            "initialize" | "server/discover" => Self::Initialize,
+            "tasks/list" => Self::Tasks,
+            "tools/list" => {
+                let at = |path: &[&str]| splice::at(message.text(), path);
+                let cursor = at(&["params", "cursor"]).filter(|cursor| *cursor != "null");
+                let is_modern = at(&["params", "_meta", meta::VERSION]).is_some();
+                Self::Tools { is_whole: cursor.is_none(), is_modern }
+            }
+            _ => Self::Forward,
+        }
+    }
+}
+
 /// Holds a pending request of the client.
-pub(super) struct Asked {
-    watched: Watched,
+pub(super) struct PendingRequest {
+    handling: ResponseHandling,
     /// True if the request stays open until the client closes it.
-    is_subscription: bool,
-    heard: Heard,
+    pub(super) is_subscription: bool,
+    activity: RequestActivity,
     /// The task that ends the request after its timeout.
     timer: Option<AbortHandle>,
 }
 
-impl Asked {
-    pub(super) const fn is_subscription(&self) -> bool {
-        self.is_subscription
+impl PendingRequest {
+    pub(super) fn of(method: &str, message: &Message) -> Self {
+        Self {
+            handling: ResponseHandling::of(method, message),
+            is_subscription: method == LISTEN,
+            activity: RequestActivity::of(message),
+            timer: None,
+        }
     }
 }
 
 /// Holds the time of the last message about a request, and the request's progress token.
-pub(super) struct Heard {
-    when: Instant,
+pub(super) struct RequestActivity {
+    last_message: Instant,
     token: Option<Id>,
 }
 
-impl Heard {
+impl RequestActivity {
     pub(super) fn of(request: &Message) -> Self {
         let token = word::PROGRESS
             .is_in(request)
             .then(|| splice::id_at(request.text(), &["params", "_meta", "progressToken"]));
-        Self { when: Instant::now(), token: token.flatten() }
+        Self { last_message: Instant::now(), token: token.flatten() }
+    }
+
+    pub(super) const fn last_message(&self) -> Instant {
+        self.last_message
+    }
+
+    /// Sets the time of the last message if it is about this request, or has the request's progress token.
+    pub(super) fn record(&mut self, id: &Id, about: Option<&Id>, token: Option<&Id>, now: Instant) {
+        if about == Some(id) || token.is_some() && self.token.as_ref() == token {
+            self.last_message = now;
+        }
     }
 }
 
-impl Relay {
-    /// Forwards a request that is not a call.
-    pub(super) async fn ask(self: &Arc<Self>, id: Id, method: &str, message: Message) {
-        if method == "initialize" {
-            self.can_ask.store(can_ask(&message), Ordering::Release);
-        }
-        let watched = watched(method, &message);
-        let is_subscription = method == LISTEN;
-        let asked = Asked { watched, is_subscription, heard: Heard::of(&message), timer: None };
-        let refusal = {
-            let most = self.gateway.settings().most_calls;
-            let mut under_way = lock(&self.asked);
-            if under_way.contains_key(&id) {
-                Some("a request with this id is under way".to_owned())
-            } else if under_way.len() >= most {
-                Some(too_many(most))
-            } else {
-                under_way.insert(id.clone(), asked);
-                None
-            }
-        };
-        if let Some(reason) = refusal {
-            let answer = Message::error(Some(&id), code::INVALID_REQUEST, &reason, None);
-            return self.tell(answer).await;
-        }
-        let reason = match self.to_server.tell(message) {
-            Told::Sent if is_subscription => return,
-            Told::Sent => return self.watch_over(id),
-            Told::Gone => "the server has ended",
-            Told::Full => UNREAD,
-        };
-        self.take_asked(&id);
-        self.tell(unsent_error(&id, reason)).await;
+/// Holds the pending requests other than calls: those of the client, and those of the server to the client.
+#[derive(Default)]
+pub(super) struct PendingRequests {
+    /// The client's requests. A response that matches neither a call nor one of these is dropped.
+    of_client: Mutex<HashMap<Id, PendingRequest>>,
+    of_server: Mutex<HashSet<Id>>,
+    /// Notifies waiters that a request of the client was answered.
+    has_answered: Notify,
+}
+
+impl PendingRequests {
+    fn of_client(&self) -> MutexGuard<'_, HashMap<Id, PendingRequest>> {
+        self.of_client.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts the timeout of a request.
-    fn watch_over(self: &Arc<Self>, id: Id) {
-        let relay = Arc::clone(self);
-        let watching = id.clone();
-        let timer = tokio::spawn(async move {
-            let reason = relay.overdue(&watching).await;
-            if lock(&relay.asked).remove(&watching).is_none() {
-                return;
-            }
-            relay.has_answered_other.notify_one();
-            let was_sent = !relay.to_server.take_back(&watching);
-            let answer = if was_sent {
-                relay.withdraw(&watching);
-                Message::error(Some(&watching), code::INTERNAL_ERROR, &reason, None)
-            } else {
-                unsent_error(&watching, UNREAD)
-            };
-            relay.tell(answer).await;
-        });
-        // If the request was answered in the meantime, no timeout is needed.
-        match lock(&self.asked).get_mut(&id) {
-            Some(asked) => asked.timer = Some(timer.abort_handle()),
+    fn of_server(&self) -> MutexGuard<'_, HashSet<Id>> {
+        self.of_server.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a request of the client. Returns the reason if its id is in use or there are too many.
+    pub(super) fn add(&self, id: &Id, request: PendingRequest, limit: usize) -> Result<(), String> {
+        let mut pending = self.of_client();
+        if pending.contains_key(id) {
+            Err("a request with this id is under way".to_owned())
+        } else if pending.len() >= limit {
+            Err(too_many(limit))
+        } else {
+            pending.insert(id.clone(), request);
+            Ok(())
+        }
+    }
+
+    /// Sets the task that ends a request after its timeout. A request that was answered in the meantime needs
+    /// none.
+    pub(super) fn set_timer(&self, id: &Id, timer: AbortHandle) {
+        match self.of_client().get_mut(id) {
+            Some(request) => request.timer = Some(timer),
             None => timer.abort(),
         }
     }
 
-    /// Removes a pending request. Returns how its response is processed, or `None` if there is no such request.
-    pub(super) fn take_asked(&self, id: &Id) -> Option<Watched> {
-        let asked = lock(&self.asked).remove(id)?;
-        self.has_answered_other.notify_one();
-        if let Some(timer) = asked.timer {
+    /// Removes a request of the client and stops its timer. Returns how its response is processed, or `None` if
+    /// there is no such request.
+    pub(super) fn take(&self, id: &Id) -> Option<ResponseHandling> {
+        let request = self.of_client().remove(id)?;
+        self.has_answered.notify_one();
+        if let Some(timer) = request.timer {
             timer.abort();
         }
-        Some(asked.watched)
+        Some(request.handling)
     }
 
-    /// Cancels a request at the server after a timeout.
-    pub(super) fn withdraw(&self, id: &Id) {
-        self.to_server.tell(cancellation(id, "it took too long"));
+    /// Removes a request whose timeout has expired. Returns false if it was answered in the meantime.
+    pub(super) fn remove_expired(&self, id: &Id) -> bool {
+        let is_pending = self.of_client().remove(id).is_some();
+        if is_pending {
+            self.has_answered.notify_one();
+        }
+        is_pending
     }
 
-    /// Waits until a request that starts now times out, and returns the reason. There is a limit in total and one
-    /// since the last message about the request. The second is suspended while the client must answer the server.
-    pub(super) async fn overdue(&self, id: &Id) -> String {
-        let settings = self.gateway.settings();
-        let end = Instant::now() + settings.call_time;
-        let Some(idle) = settings.idle_time else {
-            tokio::time::sleep_until(end).await;
-            return too_long(settings.call_time);
-        };
-        let mut since = Instant::now();
-        loop {
-            tokio::time::sleep_until(end.min(since + idle)).await;
-            let now = Instant::now();
-            if now >= end {
-                return too_long(settings.call_time);
-            }
-            if !lock(&self.questions).is_empty() {
-                since = now;
-                continue;
-            }
-            let heard = self.last_heard(id).unwrap_or(since).max(since);
-            if heard + idle <= now {
-                return format!("nothing was heard of it for {} seconds", idle.as_secs());
-            }
-            since = heard;
+    /// Returns the ids of the client's requests.
+    pub(super) fn ids(&self) -> Vec<Id> {
+        self.of_client().keys().cloned().collect()
+    }
+
+    /// Removes all requests of the client and returns their ids.
+    pub(super) fn take_all(&self) -> Vec<Id> {
+        let mut ids = self.ids();
+        ids.retain(|id| self.take(id).is_some());
+        ids
+    }
+
+    /// Removes the subscriptions, which have no response to wait for.
+    pub(super) fn remove_subscriptions(&self) {
+        self.of_client().retain(|_, request| !request.is_subscription);
+    }
+
+    /// Waits until every request of the client is answered.
+    pub(super) async fn wait_until_answered(&self) {
+        while !self.of_client().is_empty() {
+            self.has_answered.notified().await;
         }
     }
 
-    fn last_heard(&self, id: &Id) -> Option<Instant> {
-        if let Some(Stage::Forwarded { heard, .. }) = lock(&self.calls).get(id) {
-            return Some(heard.when);
+    /// Adds a request of the server to the client, unless there are too many.
+    pub(super) fn add_of_server(&self, id: &Id, limit: usize) {
+        let mut pending = self.of_server();
+        if pending.len() < limit {
+            pending.insert(id.clone());
         }
-        lock(&self.asked).get(id).map(|asked| asked.heard.when)
     }
 
-    /// Updates the time of the last message for the requests that a server's message belongs to.
-    pub(super) fn heard(&self, message: &Message, about: Option<&Id>) {
-        let token = match message.shape() {
-            Shape::Request { id, .. } => {
-                let mut questions = lock(&self.questions);
-                if questions.len() < self.gateway.settings().most_calls {
-                    questions.insert(id.clone());
-                }
-                None
-            }
-            Shape::Notification { method } => match method.as_str() {
-                "notifications/progress" => {
-                    splice::id_at(message.text(), &["params", "progressToken"])
-                }
-                "notifications/cancelled" => {
-                    if let Some(id) = splice::id_at(message.text(), &["params", "requestId"]) {
-                        lock(&self.questions).remove(&id);
-                    }
-                    None
-                }
-                _ => None,
-            },
-            _ => None,
-        };
-        if about.is_none() && token.is_none() {
-            return;
-        }
-        let now = Instant::now();
-        let is_meant =
-            |id: &Id, heard: &Heard| about == Some(id) || token.is_some() && heard.token == token;
-        for (id, stage) in lock(&self.calls).iter_mut() {
-            if let Stage::Forwarded { heard, .. } = stage
-                && is_meant(id, heard)
-            {
-                heard.when = now;
-            }
-        }
-        for (id, asked) in lock(&self.asked).iter_mut() {
-            if is_meant(id, &asked.heard) {
-                asked.heard.when = now;
-            }
+    /// Removes a request of the server to the client.
+    pub(super) fn remove_of_server(&self, id: &Id) {
+        self.of_server().remove(id);
+    }
+
+    /// Returns true if the server waits for a response of the client.
+    pub(super) fn has_server_requests(&self) -> bool {
+        !self.of_server().is_empty()
+    }
+
+    /// Returns the time of the last message about a request of the client.
+    pub(super) fn last_activity(&self, id: &Id) -> Option<Instant> {
+        self.of_client().get(id).map(|request| request.activity.last_message())
+    }
+
+    /// Sets the time of the last message for the client's requests that a message belongs to.
+    pub(super) fn record_activity(&self, about: Option<&Id>, token: Option<&Id>, now: Instant) {
+        for (id, request) in self.of_client().iter_mut() {
+            request.activity.record(id, about, token, now);
         }
     }
 }
 
 /// Returns the reason for rejecting a request because too many are pending.
-pub(super) fn too_many(most: usize) -> String {
-    format!("{most} requests are under way already; wait until one of them was answered")
-}
-
-/// Builds the notification that cancels a request.
-pub(crate) fn cancellation(id: &Id, reason: &str) -> Message {
-    let request: Value = serde_json::from_str(id.as_json()).unwrap_or_default();
-    let params = json!({"requestId": request, "reason": reason});
-    Message::notification("notifications/cancelled", &params)
-}
-
-/// Returns the reason for ending a request after its timeout.
-pub(super) fn too_long(most: Duration) -> String {
-    format!("the server did not answer within {} seconds", most.as_secs())
-}
-
-/// Returns how the response to a request is processed.
-fn watched(method: &str, message: &Message) -> Watched {
-    match method {
-        "initialize" | "server/discover" => Watched::Initialize,
-        "tasks/list" => Watched::Tasks,
-        "tools/list" => {
-            let at = |path: &[&str]| splice::at(message.text(), path);
-            let cursor = at(&["params", "cursor"]).filter(|cursor| *cursor != "null");
-            let is_modern = at(&["params", "_meta", meta::VERSION]).is_some();
-            Watched::Tools { is_whole: cursor.is_none(), is_modern }
-        }
-        _ => Watched::Not,
-    }
+pub(super) fn too_many(limit: usize) -> String {
+    format!("{limit} requests are under way already; wait until one of them was answered")
 }

@@ -8,19 +8,19 @@ use serde_json::{Value, json};
 
 use crate::ToolCallRequest;
 
-/// Lists the stateless revisions that we support.
+/// The stateless revisions that the gateway supports.
 pub(crate) const VERSIONS: &[&str] = &[MODERN_REVISION];
 /// The header with the protocol revision.
 pub(crate) const VERSION_HEADER: &str = "mcp-protocol-version";
 
-/// Lists the error codes of this check.
+/// The error codes of this check.
 mod code {
     pub(super) const HEADER_MISMATCH: i32 = -32020;
     pub(super) const UNSUPPORTED_VERSION: i32 = -32022;
     pub(super) const INVALID_PARAMS: i32 = -32602;
 }
 
-/// Returns the revision that a message states in its `_meta`.
+/// Reads the revision that a message states in its `_meta`.
 pub(crate) fn version(message: &Message) -> Option<String> {
     // A message of an older revision is not parsed further.
     if !word::VERSION.is_in(message) {
@@ -81,15 +81,15 @@ pub(crate) fn check(
 pub(crate) fn check_arguments(
     headers: &HeaderMap,
     call: &ToolCallRequest,
-    asked: &HeaderArguments,
+    required: &HeaderArguments,
 ) -> Result<(), Message> {
     let arguments = call.arguments.as_deref().and_then(|text| serde_json::from_str(text).ok());
     let arguments: Value = arguments.unwrap_or_default();
-    for (name, expected) in asked.expected(&arguments) {
+    for (name, expected) in required.expected(&arguments) {
         // An unreadable header matches no argument.
-        let is_there = headers.contains_key(name);
-        let said = header(headers, name.as_str());
-        if said != expected || (is_there && said.is_none()) {
+        let exists = headers.contains_key(name);
+        let value = header(headers, name.as_str());
+        if value != expected || (exists && value.is_none()) {
             let text =
                 format!("the header {name} is missing or does not say what the arguments do");
             let data = json!({"header": name.as_str(), "expected": expected});
@@ -99,13 +99,13 @@ pub(crate) fn check_arguments(
     Ok(())
 }
 
-/// Returns the call in a message, or `None` if it is not one.
+/// Reads the call in a message. The result is `None` if the message is not a call.
 pub(crate) fn call_of(message: &Message) -> Option<ToolCallRequest> {
     let is_call = matches!(message.shape(), Shape::Request { method, .. } if method == ToolCallRequest::METHOD);
     is_call.then(|| ToolCallRequest::read(message.clone()).ok())?
 }
 
-/// Returns the name that the headers of a request must repeat.
+/// The name that the headers of a request must repeat.
 fn name(message: &Message, method: &str) -> Option<String> {
     let member = match method {
         "tools/call" | "prompts/get" => "name",
@@ -121,7 +121,7 @@ fn has_capabilities(message: &Message) -> bool {
         .is_some_and(|capabilities| capabilities.trim_start().starts_with('{'))
 }
 
-/// Returns the text of a header, decoded if it is Base64.
+/// Reads the text of a header, decoded if it is Base64.
 fn header(headers: &HeaderMap, name: &str) -> Option<String> {
     let text = headers.get(name)?.to_str().ok()?.trim();
     match text.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
@@ -130,7 +130,7 @@ fn header(headers: &HeaderMap, name: &str) -> Option<String> {
     }
 }
 
-/// Returns the HTTP status for a response of the stateless revisions.
+/// The HTTP status for a response of the stateless revisions.
 pub(crate) fn status(answer: &Message) -> axum::http::StatusCode {
     use axum::http::StatusCode;
     let code = splice::at(answer.text(), &["error", "code"]);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_revision_is_read_however_its_slash_is_written() {
+    fn an_escaped_slash_in_the_revision_is_read() {
         let message = request("tools/list", "");
         let escaped = message.text().replace('/', r"\/");
         for message in [message, Message::read(escaped).unwrap()] {
@@ -162,7 +162,7 @@ mod tests {
         }
     }
 
-    fn judged(message: &Message, headers: &[(&str, &str)]) -> Option<String> {
+    fn checked(message: &Message, headers: &[(&str, &str)]) -> Option<String> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.insert(axum::http::HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
@@ -175,44 +175,44 @@ mod tests {
         let version = ("mcp-protocol-version", "2026-07-28");
         let call = request("tools/call", r#""name":"é","#);
         let list = request("tools/list", "");
-        assert_eq!(judged(&list, &[version, ("mcp-method", "tools/list")]), None);
+        assert_eq!(checked(&list, &[version, ("mcp-method", "tools/list")]), None);
         let name = ("mcp-name", "=?base64?w6k=?=");
-        assert_eq!(judged(&call, &[version, ("mcp-method", "tools/call"), name]), None);
+        assert_eq!(checked(&call, &[version, ("mcp-method", "tools/call"), name]), None);
         for headers in [
             &[version][..],
             &[("mcp-method", "tools/list")],
             &[version, ("mcp-method", "tools/call")],
             &[("mcp-protocol-version", "2025-11-25"), ("mcp-method", "tools/list")],
         ] {
-            let answer = judged(&list, headers).unwrap();
+            let answer = checked(&list, headers).unwrap();
             assert!(answer.contains("-32020"), "{answer}");
         }
-        let answer = judged(&call, &[version, ("mcp-method", "tools/call")]).unwrap();
+        let answer = checked(&call, &[version, ("mcp-method", "tools/call")]).unwrap();
         assert!(answer.contains("Mcp-Name"), "{answer}");
         let task = request("tasks/get", r#""taskId":"7","#);
         let method = ("mcp-method", "tasks/get");
-        assert_eq!(judged(&task, &[version, method, ("mcp-name", "7")]), None);
+        assert_eq!(checked(&task, &[version, method, ("mcp-name", "7")]), None);
         for headers in [&[version, method][..], &[version, method, ("mcp-name", "8")]] {
-            let answer = judged(&task, headers).unwrap();
+            let answer = checked(&task, headers).unwrap();
             assert!(answer.contains("-32020") && answer.contains("Mcp-Name"), "{answer}");
         }
     }
 
     #[test]
-    fn a_request_says_itself_which_revision_it_is_of() {
+    fn the_message_must_state_its_revision() {
         let message =
             Message::read(r#"{"id":1,"method":"tools/list","params":{}}"#.to_owned()).unwrap();
         let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/list")];
-        let answer = judged(&message, &headers).unwrap();
+        let answer = checked(&message, &headers).unwrap();
         assert!(answer.contains("-32602"), "{answer}");
     }
 
     #[test]
-    fn arguments_stand_in_headers_where_a_tool_asks_for_it() {
+    fn arguments_are_repeated_in_headers_if_a_tool_requires_it() {
         let schema =
             json!({"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}});
-        let asked = HeaderArguments::of(&schema).unwrap();
-        let judged = |arguments: &str, value: Option<&str>| {
+        let required = HeaderArguments::of(&schema).unwrap();
+        let is_accepted = |arguments: &str, value: Option<&str>| {
             let text = format!(
                 r#"{{"id":1,"method":"tools/call","params":{{"name":"a","arguments":{arguments}}}}}"#
             );
@@ -221,23 +221,23 @@ mod tests {
                 headers.insert("mcp-param-region", value.parse().unwrap());
             }
             let call = call_of(&Message::read(text).unwrap()).unwrap();
-            check_arguments(&headers, &call, &asked).is_ok()
+            check_arguments(&headers, &call, &required).is_ok()
         };
-        assert!(judged(r#"{"region":"eu"}"#, Some("eu")));
-        assert!(judged(r#"{"region":"é"}"#, Some("=?base64?w6k=?=")));
-        assert!(judged("{}", None));
-        assert!(!judged(r#"{"region":"eu"}"#, Some("us")));
-        assert!(!judged(r#"{"region":"eu"}"#, None));
-        assert!(!judged("{}", Some("eu")));
-        assert!(!judged(r#"{"region":"eu"}"#, Some("=?base64?%%%?=")));
+        assert!(is_accepted(r#"{"region":"eu"}"#, Some("eu")));
+        assert!(is_accepted(r#"{"region":"é"}"#, Some("=?base64?w6k=?=")));
+        assert!(is_accepted("{}", None));
+        assert!(!is_accepted(r#"{"region":"eu"}"#, Some("us")));
+        assert!(!is_accepted(r#"{"region":"eu"}"#, None));
+        assert!(!is_accepted("{}", Some("eu")));
+        assert!(!is_accepted(r#"{"region":"eu"}"#, Some("=?base64?%%%?=")));
     }
 
     #[test]
-    fn a_revision_that_nobody_knows_is_refused() {
+    fn an_unknown_revision_is_rejected() {
         let text = r#"{"id":1,"method":"m","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01"}}}"#;
         let message = Message::read(text.to_owned()).unwrap();
         let headers = [("mcp-protocol-version", "2099-01-01"), ("mcp-method", "m")];
-        insta::assert_snapshot!(judged(&message, &headers).unwrap(), @r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"the revision 2099-01-01 of the protocol is not supported","data":{"supported":["2026-07-28"],"requested":"2099-01-01"}}}"#);
+        insta::assert_snapshot!(checked(&message, &headers).unwrap(), @r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"the revision 2099-01-01 of the protocol is not supported","data":{"supported":["2026-07-28"],"requested":"2099-01-01"}}}"#);
     }
 
     #[test]

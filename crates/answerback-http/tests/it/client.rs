@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use answerback_http::{
-    Guard, Health, ListenSettings, Listener, Principal, Routes, Scope, Token, TokenTable, Tokens,
-    serve,
+    BearerToken, Guard, HealthChecks, HttpListener, ListenSettings, Principal, Routes, Scope,
+    TokenTable, Tokens, serve,
 };
 use axum::Extension;
 use axum::body::Bytes;
@@ -19,16 +19,16 @@ use tokio::time::timeout;
 /// The time limit for every wait, so that a test fails instead of hanging.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-pub(crate) struct Served {
+pub(crate) struct TestServer {
     pub(crate) address: SocketAddr,
     pub(crate) table: TokenTable,
     /// A token with the scopes `read` and `ingest`.
-    pub(crate) token: Token,
+    pub(crate) token: BearerToken,
     stop: oneshot::Sender<()>,
     server: JoinHandle<()>,
 }
 
-impl Served {
+impl TestServer {
     /// Starts a server with these routes in addition to those of every test.
     pub(crate) async fn with(routes: Routes, settings: ListenSettings) -> Self {
         Self::guarded(routes, settings, |guard| guard).await
@@ -39,17 +39,17 @@ impl Served {
         settings: ListenSettings,
         adjust: impl FnOnce(Guard) -> Guard,
     ) -> Self {
-        let token = Token::fresh().unwrap();
+        let token = BearerToken::generate().unwrap();
         let scopes = [Scope::Read, Scope::Ingest];
         let table = TokenTable::new(Tokens::new().with("editor", &token, scopes).unwrap());
-        let listener = Listener::bind(settings).await.unwrap();
+        let listener = HttpListener::bind(settings).await.unwrap();
         let address = listener.address();
         let (stop, stopped) = oneshot::channel();
         let shutdown = async {
             let _ = stopped.await;
         };
         let guard = adjust(Guard::new(table.clone()));
-        let routes = routes.merge(routes_of_every_test()).merge(Health::new().routes());
+        let routes = routes.merge(routes_of_every_test()).merge(HealthChecks::new().routes());
         let server = tokio::spawn(serve(listener, routes, guard, shutdown));
         Self { address, table, token, stop, server }
     }
@@ -102,7 +102,7 @@ fn routes_of_every_test() -> Routes {
         .route("/api/name/{id}", Scope::Read, get(name))
         .route("/api/size", Scope::Ingest, post(size))
         .route("/api/decide", Scope::Decide, post(|| async { "decided" }))
-        .open("/page", get(|| async { "a page" }).post(|| async { "a form" }))
+        .public("/page", get(|| async { "a page" }).post(|| async { "a form" }))
 }
 
 /// A parsed response.

@@ -1,9 +1,9 @@
 use std::fs;
 
-use answerback_http::{Scope, Token, Tokens};
+use answerback_http::{BearerToken, Scope, Tokens};
 
 #[test]
-fn a_token_is_made_on_first_use_and_found_again() {
+fn a_token_is_created_once_and_then_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("token");
     let (_, first) = Tokens::from_file_or_new(&path, "desk", [Scope::Call, Scope::Read]).unwrap();
@@ -18,7 +18,7 @@ fn a_token_is_made_on_first_use_and_found_again() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_others_can_read_is_refused() {
+fn a_file_that_others_can_read_is_rejected() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("token");
@@ -36,27 +36,27 @@ fn a_file_that_others_can_read_is_refused() {
 }
 
 #[test]
-fn what_is_no_token_is_not_repeated() {
+fn errors_do_not_repeat_an_invalid_token() {
     let folder = tempfile::tempdir().unwrap();
-    let told = |error: answerback_http::TokensError| {
+    let told = |error: answerback_http::TokenSourceError| {
         error.to_string().replace(&folder.path().display().to_string(), "FOLDER")
     };
     let absent = folder.path().join("absent");
-    insta::assert_snapshot!(told(Tokens::new().with_file("desk", &absent, Scope::Call).unwrap_err()), @"there is no file FOLDER/absent");
+    insta::assert_snapshot!(told(Tokens::new().with_file("desk", &absent, Scope::Call).unwrap_err()), @"the file FOLDER/absent does not exist");
     let path = folder.path().join("token");
     Tokens::from_file_or_new(&path, "desk", Scope::Call).unwrap();
     fs::write(&path, "hunter2").unwrap();
-    insta::assert_snapshot!(told(Tokens::from_file_or_new(&path, "desk", Scope::Call).unwrap_err()), @"FOLDER/token holds no token");
+    insta::assert_snapshot!(told(Tokens::from_file_or_new(&path, "desk", Scope::Call).unwrap_err()), @"FOLDER/token does not contain a token");
     let unset = "ANSWERBACK_HTTP_TEST_UNSET";
     insta::assert_snapshot!(told(Tokens::new().with_variable("desk", unset, Scope::Call).unwrap_err()), @"the environment variable ANSWERBACK_HTTP_TEST_UNSET is not set");
     // Every test process has the variable `PATH`, and its value is not a token.
-    insta::assert_snapshot!(told(Tokens::new().with_variable("desk", "PATH", Scope::Call).unwrap_err()), @"the environment variable PATH holds no token");
+    insta::assert_snapshot!(told(Tokens::new().with_variable("desk", "PATH", Scope::Call).unwrap_err()), @"the environment variable PATH does not contain a token");
 }
 
 #[test]
-fn names_and_tokens_stand_once() {
-    let (one, two) = (Token::fresh().unwrap(), Token::fresh().unwrap());
+fn names_and_tokens_are_unique() {
+    let (one, two) = (BearerToken::generate().unwrap(), BearerToken::generate().unwrap());
     let tokens = Tokens::new().with("desk", &one, Scope::Call).unwrap();
     insta::assert_snapshot!(tokens.clone().with("desk", &two, Scope::Read).unwrap_err(), @"two tokens have the name desk; give each its own");
-    insta::assert_snapshot!(tokens.with("phone", &one, Scope::Read).unwrap_err(), @"desk and phone have the same token; make one of their own for each");
+    insta::assert_snapshot!(tokens.with("phone", &one, Scope::Read).unwrap_err(), @"desk and phone have the same token; create a separate one for each");
 }

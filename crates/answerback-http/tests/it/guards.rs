@@ -1,11 +1,11 @@
 use std::time::{Duration, Instant};
 
-use answerback_http::{ListenSettings, Routes, Scope, Token, Tokens};
+use answerback_http::{BearerToken, ListenSettings, Routes, Scope, Tokens};
 
-use crate::client::Served;
+use crate::client::TestServer;
 
 /// Sends the same request with each of these heads and lists the responses.
-async fn told(served: &Served, request: &str, heads: &[&[&str]]) -> String {
+async fn told(served: &TestServer, request: &str, heads: &[&[&str]]) -> String {
     let mut lines = Vec::new();
     for head in heads {
         lines.push(format!("{head:?}: {}", served.ask(request, head).await.told()));
@@ -14,8 +14,8 @@ async fn told(served: &Served, request: &str, heads: &[&[&str]]) -> String {
 }
 
 #[tokio::test]
-async fn only_our_hosts_are_answered_for() {
-    let served = Served::new().await;
+async fn requests_for_other_hosts_are_rejected() {
+    let served = TestServer::new().await;
     let port = served.address.port();
     let token = format!("Authorization: Bearer {}", served.token.text());
     let other_port = port.checked_add(1).unwrap_or(1);
@@ -52,8 +52,8 @@ async fn only_our_hosts_are_answered_for() {
 }
 
 #[tokio::test]
-async fn hosts_that_contradict_each_other_are_refused() {
-    let served = Served::new().await;
+async fn contradicting_hosts_are_rejected() {
+    let served = TestServer::new().await;
     let ours = format!("Host: {}", served.address);
     let token = format!("Authorization: Bearer {}", served.token.text());
     let address = served.address;
@@ -76,8 +76,8 @@ async fn hosts_that_contradict_each_other_are_refused() {
 }
 
 #[tokio::test]
-async fn configured_names_are_ours() {
-    let served = Served::guarded(Routes::new(), ListenSettings::default(), |guard| {
+async fn configured_names_are_accepted() {
+    let served = TestServer::guarded(Routes::new(), ListenSettings::default(), |guard| {
         guard.with_host("answers.example").unwrap().with_origin("https://answers.example").unwrap()
     })
     .await;
@@ -96,8 +96,8 @@ async fn configured_names_are_ours() {
 }
 
 #[tokio::test]
-async fn pages_of_other_origins_are_refused() {
-    let served = Served::new().await;
+async fn pages_of_other_origins_are_rejected() {
+    let served = TestServer::new().await;
     let port = served.address.port();
     let same = format!("Origin: http://127.0.0.1:{port}");
     for request in ["GET /api/name/7", "GET /page", "POST /page"] {
@@ -126,8 +126,8 @@ async fn pages_of_other_origins_are_refused() {
 }
 
 #[tokio::test]
-async fn another_site_may_link_and_nothing_else() {
-    let served = Served::new().await;
+async fn another_site_may_only_link() {
+    let served = TestServer::new().await;
     let sites: [&[&str]; 6] = [
         &[],
         &["Sec-Fetch-Site: same-origin"],
@@ -164,11 +164,11 @@ async fn another_site_may_link_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_token_is_needed_and_only_the_header_is_read() {
-    let served = Served::new().await;
+async fn a_token_is_required_in_the_header() {
+    let served = TestServer::new().await;
     let host = format!("Host: {}", served.address);
     let text = served.token.text();
-    let wrong = Token::fresh().unwrap();
+    let wrong = BearerToken::generate().unwrap();
     let good = [format!("Authorization: Bearer {text}"), format!("authorization: bearer  {text}")];
     for line in &good {
         assert_eq!(served.send("GET /api/name/7", &[&host, line], "").await.told(), "200 editor");
@@ -206,8 +206,8 @@ async fn a_token_is_needed_and_only_the_header_is_read() {
 }
 
 #[tokio::test]
-async fn a_scope_that_lacks_is_named() {
-    let served = Served::new().await;
+async fn a_missing_scope_is_named() {
+    let served = TestServer::new().await;
     let answer = served.ask("POST /api/decide", &[]).await;
     assert_eq!(answer.told(), "403 SCOPE_MISSING");
     assert!(answer.body.contains("The token lacks the scope decide"), "{answer:?}");
@@ -229,8 +229,8 @@ async fn a_scope_that_lacks_is_named() {
 }
 
 #[tokio::test]
-async fn a_token_that_was_taken_away_is_none() {
-    let served = Served::new().await;
+async fn a_revoked_token_is_rejected() {
+    let served = TestServer::new().await;
     let text = served.token.text();
     let principal = served.table.authenticate(text).unwrap();
     let table = served.table.clone();
@@ -245,10 +245,10 @@ async fn a_token_that_was_taken_away_is_none() {
 }
 
 #[tokio::test]
-async fn wrong_tokens_are_held_back_and_right_ones_are_not() {
-    let served = Served::new().await;
+async fn responses_to_wrong_tokens_are_delayed() {
+    let served = TestServer::new().await;
     let host = format!("Host: {}", served.address);
-    let line = format!("Authorization: Bearer {}", Token::fresh().unwrap().text());
+    let line = format!("Authorization: Bearer {}", BearerToken::generate().unwrap().text());
     let head = [host.as_str(), &line];
     let started = Instant::now();
     let wrong = async {

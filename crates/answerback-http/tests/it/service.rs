@@ -3,19 +3,21 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use answerback_http::{Health, ListenError, ListenSettings, Listener, Metrics, Routes, Scope};
+use answerback_http::{
+    HealthChecks, HttpListener, ListenError, ListenSettings, Metrics, Routes, Scope,
+};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::{any, any_service, get, post};
 use tokio::io::AsyncWriteExt;
 
-use crate::client::{Served, read_to_end, read_until};
+use crate::client::{TestServer, read_to_end, read_until};
 
 #[tokio::test]
-async fn every_answer_has_its_headers_and_every_error_its_document() {
+async fn every_response_has_headers_and_every_error_a_document() {
     let page = Routes::new()
-        .open("/cached", get(|| async { ([(header::CACHE_CONTROL, "max-age=60")], "an asset") }));
-    let served = Served::with(page, ListenSettings::default()).await;
+        .public("/cached", get(|| async { ([(header::CACHE_CONTROL, "max-age=60")], "an asset") }));
+    let served = TestServer::with(page, ListenSettings::default()).await;
     let table = [
         ("GET /api/name/7", "200 editor"),
         ("GET /page", "200 a page"),
@@ -43,13 +45,13 @@ async fn every_answer_has_its_headers_and_every_error_its_document() {
 }
 
 #[tokio::test]
-async fn a_body_beyond_the_limit_is_refused() {
+async fn a_body_beyond_the_limit_is_rejected() {
     let larger = Routes::with_body_limit(5 << 20).route(
         "/api/larger",
         Scope::Ingest,
         post(|body: axum::body::Bytes| async move { body.len().to_string() }),
     );
-    let served = Served::with(larger, ListenSettings::default()).await;
+    let served = TestServer::with(larger, ListenSettings::default()).await;
     let head = [
         format!("Host: {}", served.address),
         format!("Authorization: Bearer {}", served.token.text()),
@@ -77,7 +79,7 @@ async fn a_body_beyond_the_limit_is_refused() {
 }
 
 #[tokio::test]
-async fn posts_past_the_router_stand_behind_the_same_guard() {
+async fn post_routes_have_the_same_guard() {
     let posts = |request: axum::extract::Request| -> Pin<Box<dyn Future<Output = _> + Send>> {
         Box::pin(async move {
             let has_token = request.headers().contains_key(header::AUTHORIZATION);
@@ -89,9 +91,9 @@ async fn posts_past_the_router_stand_behind_the_same_guard() {
     };
     let methods = any(|| async { "the router" });
     let routes = Routes::with_body_limit(5)
-        .route_with_posts("/api/posts", Scope::Ingest, methods.clone(), posts)
-        .route_with_posts("/api/others", Scope::Decide, methods, posts);
-    let served = Served::with(routes, ListenSettings::default()).await;
+        .route_with_post_handler("/api/posts", Scope::Ingest, methods.clone(), posts)
+        .route_with_post_handler("/api/others", Scope::Decide, methods, posts);
+    let served = TestServer::with(routes, ListenSettings::default()).await;
     let host = format!("Host: {}", served.address);
     let token = format!("Authorization: Bearer {}", served.token.text());
     let (five, six) = ("Content-Length: 5", "Content-Length: 6");
@@ -131,7 +133,7 @@ async fn posts_past_the_router_stand_behind_the_same_guard() {
 }
 
 #[tokio::test]
-async fn a_service_gets_every_method_and_no_token() {
+async fn a_service_receives_every_method_but_no_token() {
     let inner =
         axum::Router::new().fallback(|method: axum::http::Method, headers: HeaderMap| async move {
             format!("{method} {}", headers.contains_key(header::AUTHORIZATION))
@@ -141,7 +143,7 @@ async fn a_service_gets_every_method_and_no_token() {
         Scope::Read,
         any_service(inner),
     );
-    let served = Served::with(routes, ListenSettings::default()).await;
+    let served = TestServer::with(routes, ListenSettings::default()).await;
     for request in ["GET /mcp", "POST /mcp/files", "DELETE /mcp/files"] {
         let method = request.split(' ').next().unwrap();
         assert_eq!(served.ask(request, &[]).await.told(), format!("200 {method} false"));
@@ -150,11 +152,11 @@ async fn a_service_gets_every_method_and_no_token() {
 }
 
 #[tokio::test]
-async fn parts_say_why_they_are_not_ready() {
-    let starting = Health::new()
+async fn readiness_reports_the_reasons() {
+    let starting = HealthChecks::new()
         .with_part("store", || Ok(()))
         .with_part("upstream files", || Err("starting".to_owned()));
-    let listener = Listener::bind(ListenSettings::default()).await.unwrap();
+    let listener = HttpListener::bind(ListenSettings::default()).await.unwrap();
     let address = listener.address();
     let table = answerback_http::TokenTable::new(answerback_http::Tokens::new());
     let server = tokio::spawn(answerback_http::serve(
@@ -174,10 +176,10 @@ async fn parts_say_why_they_are_not_ready() {
 }
 
 #[tokio::test]
-async fn metrics_are_for_tokens_that_read() {
+async fn metrics_need_the_scope_read() {
     let metrics = Metrics::install().unwrap();
     assert!(Metrics::install().is_ok(), "a second installation is the first");
-    let served = Served::with(metrics.routes(), ListenSettings::default()).await;
+    let served = TestServer::with(metrics.routes(), ListenSettings::default()).await;
     served.ask("GET /api/name/7?secret=hidden", &[]).await;
     served.ask("BREW /api/name/8", &[]).await;
     served.ask("GET /nothing/9", &[]).await;
@@ -198,24 +200,24 @@ async fn metrics_are_for_tokens_that_read() {
 }
 
 #[tokio::test]
-async fn a_port_in_use_says_which_and_what_to_do() {
-    let first = Listener::bind(ListenSettings::default()).await.unwrap();
-    let second = Listener::bind(first.address()).await.unwrap_err();
+async fn the_error_for_a_used_port_says_what_to_do() {
+    let first = HttpListener::bind(ListenSettings::default()).await.unwrap();
+    let second = HttpListener::bind(first.address()).await.unwrap_err();
     assert!(matches!(second, ListenError::InUse(address) if address == first.address()));
     let port = first.address().port().to_string();
-    insta::assert_snapshot!(second.to_string().replace(&port, "PORT"), @"port PORT of 127.0.0.1 is in use; stop who uses it, choose another port, or 0 for any that is free");
+    insta::assert_snapshot!(second.to_string().replace(&port, "PORT"), @"port PORT of 127.0.0.1 is in use; stop the program that uses it, or choose another port; 0 means any free port");
 }
 
 #[tokio::test]
-async fn other_machines_reach_us_only_where_that_is_allowed() {
+async fn remote_addresses_must_be_allowed() {
     let everywhere = ListenSettings::default().with_address("0.0.0.0:0".parse().unwrap());
-    insta::assert_snapshot!(Listener::bind(everywhere).await.unwrap_err(), @"other machines can reach 0.0.0.0:0; listen on 127.0.0.1, or allow remote callers explicitly");
+    insta::assert_snapshot!(HttpListener::bind(everywhere).await.unwrap_err(), @"other machines can reach 0.0.0.0:0; listen on 127.0.0.1, or allow remote callers explicitly");
 }
 
 #[tokio::test]
-async fn one_connection_too_many_is_told_so() {
+async fn a_connection_beyond_the_limit_gets_503() {
     let settings = ListenSettings::default().with_max_connections(1);
-    let served = Served::with(Routes::new(), settings).await;
+    let served = TestServer::with(Routes::new(), settings).await;
     let mut first = served.connect().await;
     let request = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\n\r\n", served.address);
     first.write_all(request.as_bytes()).await.unwrap();
@@ -231,9 +233,9 @@ async fn one_connection_too_many_is_told_so() {
 }
 
 #[tokio::test]
-async fn who_does_not_finish_a_head_is_let_go() {
+async fn an_unfinished_head_times_out() {
     let settings = ListenSettings::default().with_header_timeout(Duration::from_millis(100));
-    let served = Served::with(Routes::new(), settings).await;
+    let served = TestServer::with(Routes::new(), settings).await;
     for part in ["", "GET /healthz HTTP/1.1\r\nHost:"] {
         let mut stream = served.connect().await;
         stream.write_all(part.as_bytes()).await.unwrap();
@@ -245,9 +247,9 @@ async fn who_does_not_finish_a_head_is_let_go() {
 
 /// Idle connections cost their clients nothing, so they must not lock out a client with a request.
 #[tokio::test]
-async fn half_open_connections_make_room_for_requests() {
+async fn half_open_connections_are_evicted_for_new_ones() {
     let settings = ListenSettings::default().with_max_connections(16).with_max_half_open(4);
-    let served = Served::with(Routes::new(), settings).await;
+    let served = TestServer::with(Routes::new(), settings).await;
     let mut half_open = Vec::new();
     for number in 0..40 {
         let mut stream = served.connect().await;
@@ -278,9 +280,9 @@ async fn half_open_connections_make_room_for_requests() {
 
 /// A connection that was answered without a token and then stays idle counts as waiting.
 #[tokio::test]
-async fn idle_connections_without_a_token_make_room_too() {
+async fn idle_connections_without_a_token_are_evicted() {
     let settings = ListenSettings::default().with_max_half_open(2);
-    let served = Served::with(Routes::new(), settings).await;
+    let served = TestServer::with(Routes::new(), settings).await;
     let request = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\n\r\n", served.address);
     let mut idle = Vec::new();
     for _ in 0..3 {
@@ -300,9 +302,9 @@ async fn idle_connections_without_a_token_make_room_too() {
 }
 
 #[tokio::test]
-async fn a_token_has_no_more_connections_than_it_may() {
-    let settings = ListenSettings::default().with_max_connections_of_token(1);
-    let served = Served::with(Routes::new(), settings).await;
+async fn connections_per_token_are_limited() {
+    let settings = ListenSettings::default().with_max_connections_per_token(1);
+    let served = TestServer::with(Routes::new(), settings).await;
     let (host, token) = (served.address, served.token.text());
     let request = format!(
         "GET /api/name/7 HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n"
@@ -327,8 +329,8 @@ async fn a_token_has_no_more_connections_than_it_may() {
 }
 
 #[tokio::test]
-async fn a_head_beyond_the_limit_is_refused() {
-    let served = Served::new().await;
+async fn a_head_beyond_the_limit_is_rejected() {
+    let served = TestServer::new().await;
     let answer =
         served.ask("GET /api/name/7", &[&format!("X-Long: {}", "x".repeat(60 << 10))]).await;
     assert_eq!(answer.told(), "200 editor");
@@ -354,7 +356,7 @@ impl io::Write for Lines {
 }
 
 #[tokio::test]
-async fn a_request_is_logged_without_what_it_carries() {
+async fn the_log_line_contains_no_secrets() {
     let lines = Lines::default();
     let writer = lines.clone();
     let subscriber = tracing_subscriber::fmt()
@@ -365,7 +367,7 @@ async fn a_request_is_logged_without_what_it_carries() {
         .finish();
     // The server's tasks run on this thread, so they use this subscriber.
     let guard = tracing::subscriber::set_default(subscriber);
-    let served = Served::new().await;
+    let served = TestServer::new().await;
     served.ask("GET /api/name/secret-id?secret=query", &["X-Header: secret-header"]).await;
     served.ask("GET /secret-path", &[]).await;
     let host = format!("Host: {}", served.address);
@@ -383,9 +385,9 @@ async fn a_request_is_logged_without_what_it_carries() {
         })
         .collect();
     insta::assert_snapshot!(requests.join("\n"), @r#"
-    INFO answerback_http::answer: request method="GET" route="/api/name/{id}" status=200 principal="editor"
-    INFO answerback_http::answer: request method="GET" route="none" status=404 principal="editor"
-    INFO answerback_http::answer: request method="GET" route="/api/name/{id}" status=401
+    INFO answerback_http::finish_response: request method="GET" route="/api/name/{id}" status=200 principal="editor"
+    INFO answerback_http::finish_response: request method="GET" route="none" status=404 principal="editor"
+    INFO answerback_http::finish_response: request method="GET" route="/api/name/{id}" status=401
     "#);
     assert!(!logged.contains("secret") && !logged.contains(&token), "{logged}");
 }

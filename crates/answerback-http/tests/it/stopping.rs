@@ -1,7 +1,9 @@
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
-use answerback_http::{Closing, ListenSettings, Principal, Routes, Scope, TokenTable, Tokens};
+use answerback_http::{
+    ListenSettings, Principal, Routes, Scope, ShutdownSignal, TokenTable, Tokens,
+};
 use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::routing::get;
@@ -10,7 +12,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use crate::client::{Served, read_to_end, read_until};
+use crate::client::{TestServer, read_to_end, read_until};
 
 /// Returns a sender and a body that streams what the sender sends.
 fn stream() -> (Sender<Bytes, Infallible>, Body) {
@@ -20,11 +22,11 @@ fn stream() -> (Sender<Bytes, Infallible>, Body) {
 
 /// Defines one stream that ends when the server begins to stop, and one that never ends.
 fn streams() -> Routes {
-    let polite = |Extension(closing): Extension<Closing>| async move {
+    let polite = |Extension(closing): Extension<ShutdownSignal>| async move {
         let (mut sender, body) = stream();
         tokio::spawn(async move {
             let _ = sender.send_data("data: one\n\n".into()).await;
-            closing.begun().await;
+            closing.received().await;
             let _ = sender.send_data("data: last\n\n".into()).await;
         });
         body
@@ -44,7 +46,7 @@ fn streams() -> Routes {
     )
 }
 
-async fn open(served: &Served, path: &str) -> TcpStream {
+async fn open(served: &TestServer, path: &str) -> TcpStream {
     let mut stream = served.connect().await;
     let (address, token) = (served.address, served.token.text());
     let request =
@@ -54,10 +56,10 @@ async fn open(served: &Served, path: &str) -> TcpStream {
 }
 
 #[tokio::test]
-async fn a_stream_that_listens_ends_in_order() {
+async fn a_stream_that_watches_the_signal_ends_in_order() {
     // The grace period is longer than the test's time limit, so a cut connection fails the test.
     let settings = ListenSettings::default().with_shutdown_grace(Duration::from_hours(1));
-    let served = Served::with(streams(), settings).await;
+    let served = TestServer::with(streams(), settings).await;
     let mut stream = open(&served, "/api/polite").await;
     // The first event arrives before the next one exists, so responses are not buffered.
     read_until(&mut stream, "data: one").await;
@@ -73,9 +75,9 @@ async fn a_stream_that_listens_ends_in_order() {
 }
 
 #[tokio::test]
-async fn a_stream_that_does_not_listen_is_cut() {
+async fn a_stream_that_ignores_the_signal_is_aborted() {
     let settings = ListenSettings::default().with_shutdown_grace(Duration::from_millis(200));
-    let served = Served::with(streams(), settings).await;
+    let served = TestServer::with(streams(), settings).await;
     let mut stream = open(&served, "/api/stubborn").await;
     read_until(&mut stream, "data: one").await;
     let started = Instant::now();
@@ -90,9 +92,9 @@ async fn a_stream_that_does_not_listen_is_cut() {
 }
 
 #[tokio::test]
-async fn a_stream_outlives_the_time_for_a_head() {
+async fn the_head_timeout_does_not_end_a_stream() {
     let settings = ListenSettings::default().with_header_timeout(Duration::from_millis(50));
-    let served = Served::with(streams(), settings).await;
+    let served = TestServer::with(streams(), settings).await;
     let mut stream = open(&served, "/api/polite").await;
     read_until(&mut stream, "data: one").await;
     tokio::time::sleep(Duration::from_millis(200)).await;
@@ -103,7 +105,7 @@ async fn a_stream_outlives_the_time_for_a_head() {
 }
 
 #[tokio::test]
-async fn a_stream_ends_with_the_token_that_opened_it() {
+async fn revoking_a_token_ends_its_streams() {
     let (table, known) = watch::channel(None::<TokenTable>);
     let follow = move |Extension(principal): Extension<Principal>| {
         let table = known.borrow().clone();
@@ -117,7 +119,7 @@ async fn a_stream_ends_with_the_token_that_opened_it() {
         }
     };
     let routes = Routes::new().route("/api/follow", Scope::Read, get(follow));
-    let served = Served::with(routes, ListenSettings::default()).await;
+    let served = TestServer::with(routes, ListenSettings::default()).await;
     table.send_replace(Some(served.table.clone()));
     let mut stream = open(&served, "/api/follow").await;
     read_until(&mut stream, "data: one").await;

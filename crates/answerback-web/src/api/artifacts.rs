@@ -219,7 +219,7 @@ async fn set_status(
                     "The content still exists, so that a person can see what they decide about",
                 )
                 .solution("Submit the artifact again");
-        Problem::told(ProblemKind::Gone, error)
+        Problem::from_error(ProblemKind::Gone, error)
     })?;
     let id = artifact_id(&id)?;
     let draft = decision_entry(&console, &id, version, status, &content, &by)
@@ -239,7 +239,7 @@ async fn set_status(
         let error = ErrorBuilder::new(code, message, "version")
             .condition("The version is the latest one, and a draft or final")
             .solution(solution);
-        Err(Problem::told(ProblemKind::Conflict, error))
+        Err(Problem::from_error(ProblemKind::Conflict, error))
     };
     match outcome {
         StatusChangeOutcome::Done => {

@@ -7,7 +7,7 @@ use answerback::UuidV7;
 use answerback::case::{CaseKind, CaseState, DecisionError, Submission};
 use answerback::contract::atdf::ErrorBuilder;
 use answerback::finding::secrets;
-use answerback_http::{Closing, Principal, Problem, ProblemKind, Routes, Scope};
+use answerback_http::{Principal, Problem, ProblemKind, Routes, Scope, ShutdownSignal};
 use answerback_record::system::now;
 use answerback_record::tell_acknowledgement;
 use answerback_store::{CaseFilter, CaseRecord, CaseStatus, StoreError, Transaction};
@@ -187,7 +187,7 @@ fn decision_problem(error: &StoreError, record: Option<&CaseRecord>) -> Problem 
         if let Some(record) = record {
             builder = builder.received("revision", record.case.revision);
         }
-        Problem::told(kind, builder)
+        Problem::from_error(kind, builder)
     };
     match error {
         StoreError::Decision(error) => match error {
@@ -225,7 +225,7 @@ struct DecisionWaitQuery {
 async fn wait(
     State(console): State<Arc<Console>>,
     Extension(principal): Extension<Principal>,
-    Extension(closing): Extension<Closing>,
+    Extension(closing): Extension<ShutdownSignal>,
     Path(id): Path<String>,
     Query(DecisionWaitQuery { wait }): Query<DecisionWaitQuery>,
 ) -> ApiResult {
@@ -242,7 +242,7 @@ async fn wait(
     let until = Instant::now() + Duration::from_secs(seconds);
     let decided = tokio::select! {
         decided = console.wait_for_decision(&found.case.id, principal.name(), until) => decided,
-        () = closing.begun() => return ok(&document(&console, found).await?),
+        () = closing.received() => return ok(&document(&console, found).await?),
     };
     let decided = decided.map_err(|error| store_problem(&error))?;
     ok(&decided.ok_or_else(|| not_found("case"))?)
@@ -282,7 +282,7 @@ async fn acknowledge(
         let error = ErrorBuilder::new("NOT_DECIDED", "The case is not decided yet", "case")
             .condition("The case is decided")
             .solution("Wait for the decision: GET /api/cases/{id}/decision?wait=30");
-        return Err(Problem::told(ProblemKind::Conflict, error));
+        return Err(Problem::from_error(ProblemKind::Conflict, error));
     }
     let before = document(&console, found.clone()).await?;
     if before.acknowledged.is_some() {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use answerback_http::{Closing, Principal, Routes, Scope, Standing};
+use answerback_http::{AuthorizationWatch, Principal, Routes, Scope, ShutdownSignal};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Query, State};
@@ -47,8 +47,8 @@ struct EventQuery {
 
 async fn follow(
     State(console): State<Arc<Console>>,
-    Extension(closing): Extension<Closing>,
-    Extension(standing): Extension<Standing>,
+    Extension(closing): Extension<ShutdownSignal>,
+    Extension(standing): Extension<AuthorizationWatch>,
     Extension(principal): Extension<Principal>,
     Query(query): Query<EventQuery>,
     headers: HeaderMap,
@@ -83,8 +83,8 @@ async fn follow(
     tokio::spawn(async move {
         tokio::select! {
             () = follower.run() => {}
-            () = closing.begun() => {}
-            () = standing.lost() => {}
+            () = closing.received() => {}
+            () = standing.revoked() => {}
         }
     });
     // The slot is reserved as long as the body exists.

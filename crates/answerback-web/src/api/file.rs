@@ -166,7 +166,7 @@ async fn file(
         )
         .condition("The file is unchanged since it was recorded")
         .solution("Compare the file with the recorded size and SHA-256");
-        return Err(Problem::told(ProblemKind::Conflict, error));
+        return Err(Problem::from_error(ProblemKind::Conflict, error));
     }
     let ending = found.ending();
     let image = IMAGES.iter().find(|(known, _)| *known == ending).map(|(_, kind)| *kind);
@@ -192,7 +192,7 @@ fn rejection_problem(rejection: FileRejection) -> Problem {
     let error = ErrorBuilder::new("FILE_NOT_SERVED", "The file exists but is not served", "file")
         .condition("The file is below console.files, has no further hard link, and at most 64 MiB")
         .solution(rejection.solution());
-    Problem::told(ProblemKind::Forbidden, error)
+    Problem::from_error(ProblemKind::Forbidden, error)
 }
 
 /// Encodes a name as RFC 5987 defines it.

@@ -134,7 +134,7 @@ async fn verify(State(console): State<Arc<Console>>) -> ApiResult {
         let error = ErrorBuilder::new("NOT_VERIFIABLE", text, "ledger")
             .condition("The server can read the log")
             .solution(format!("Verify it on the command line: {command}"));
-        Problem::told(ProblemKind::Unprocessable, error)
+        Problem::from_error(ProblemKind::Unprocessable, error)
     })?;
     let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let levels: Vec<Value> = report

@@ -46,13 +46,13 @@ const API_PREFIXES: [&str; 3] = ["/api", "/mcp", "/assets"];
 
 pub(super) fn routes() -> Routes {
     let Some(page) = document() else { return Routes::new() };
-    let mut routes = Routes::new().lost(not_found_page, &API_PREFIXES);
+    let mut routes = Routes::new().with_not_found_page(not_found_page, &API_PREFIXES);
     for path in PAGES {
         let show = move || async move { asset_response("/index.html", page) };
-        routes = routes.open(path, get(show));
+        routes = routes.public(path, get(show));
     }
     for (name, bytes) in ASSETS.iter().filter(|(name, _)| *name != "/index.html") {
-        routes = routes.open(name, get(move || async move { asset_response(name, bytes) }));
+        routes = routes.public(name, get(move || async move { asset_response(name, bytes) }));
     }
     routes
 }

@@ -118,7 +118,7 @@ async fn submit_reply(
             let error = ErrorBuilder::new(TAKEN, error.to_string(), "response_id")
                 .condition("A response id belongs to one response, which never changes")
                 .solution("Send the response with a new response_id");
-            Problem::told(ProblemKind::Conflict, error)
+            Problem::from_error(ProblemKind::Conflict, error)
         }
         IngestError::Store(error @ StoreError::AlreadyAnswered { .. }) => {
             let error = ErrorBuilder::new(
@@ -128,7 +128,7 @@ async fn submit_reply(
             )
             .condition("A request has only one response")
             .solution("Send the response with the id of the request that it answers");
-            Problem::told(ProblemKind::Conflict, error)
+            Problem::from_error(ProblemKind::Conflict, error)
         }
         IngestError::Store(error) => store_problem(&error),
     })?;
@@ -200,7 +200,7 @@ fn not_convertible(why: &str) -> Problem {
     let error = ErrorBuilder::new("NOT_CONVERTIBLE", why, "to")
         .condition("The reply is unambiguous, and has everything that the other contract requires")
         .solution("Convert it with `answerback convert --to CONTRACT FILE`, which has options for the missing values");
-    Problem::told(ProblemKind::Unprocessable, error)
+    Problem::from_error(ProblemKind::Unprocessable, error)
 }
 
 #[derive(Default, Deserialize)]

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use answerback::Timestamp;
 use answerback::contract::atdf::ErrorBuilder;
 use answerback::json::{Limits, read};
-use answerback_http::{Allowance, Held, Principal, Problem, ProblemKind};
+use answerback_http::{PerCallerLimit, PerCallerPermit, Principal, Problem, ProblemKind};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -20,12 +20,12 @@ pub(super) fn decision_surface(principal: &Principal) -> &'static str {
 
 /// Takes one place of the caller's allowance, or returns a problem if none is free.
 pub(super) fn reserve_slot(
-    allowance: &Allowance,
+    allowance: &PerCallerLimit,
     principal: &Principal,
     what: &str,
-) -> Result<Held, Problem> {
-    allowance.take(&principal.id()).ok_or_else(|| {
-        let most = allowance.most();
+) -> Result<PerCallerPermit, Problem> {
+    allowance.acquire(&principal.id()).ok_or_else(|| {
+        let most = allowance.limit();
         let error = ErrorBuilder::new(
             "TOO_MANY_OPEN",
             format!("This token already has {most} {what} open"),
@@ -33,7 +33,7 @@ pub(super) fn reserve_slot(
         )
         .condition(format!("A token has at most {most} {what} open at a time"))
         .solution("Close one of them, or share one between several readers");
-        Problem::told(ProblemKind::TooManyRequests, error).with_retry_after(1)
+        Problem::from_error(ProblemKind::TooManyRequests, error).with_retry_after(1)
     })
 }
 

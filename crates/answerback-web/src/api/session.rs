@@ -23,7 +23,7 @@ use crate::Console;
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
     let state = || Arc::clone(console);
     Routes::with_body_limit(4096)
-        .open("/api/session", post(unlock).with_state(state()))
+        .public("/api/session", post(unlock).with_state(state()))
         .route("/api/session", Scope::Read, get(current).delete(leave).with_state(state()))
         .route("/api/sessions", Scope::Read, get(list).with_state(state()))
         .route("/api/sessions/{id}", Scope::Decide, delete(revoke).with_state(state()))
@@ -47,14 +47,14 @@ async fn unlock(State(console): State<Arc<Console>>, body: Bytes) -> ApiResult {
         Err(error) => {
             let code = match error {
                 RedeemError::Used => "LAUNCH_TOKEN_USED",
-                RedeemError::Late => "LAUNCH_TOKEN_LATE",
+                RedeemError::Expired => "LAUNCH_TOKEN_LATE",
                 _ => "UNAUTHENTICATED",
             };
             let command = console.host.commands().link;
             let error = ErrorBuilder::new(code, error.to_string(), "token")
                 .condition("The token belongs to a launch link that was not opened yet")
                 .solution(format!("Create a new link: {command}"));
-            return Err(Problem::told(ProblemKind::Unauthenticated, error));
+            return Err(Problem::from_error(ProblemKind::Unauthenticated, error));
         }
     };
     let principal =
@@ -95,7 +95,7 @@ async fn leave(
     State(console): State<Arc<Console>>,
     Extension(principal): Extension<Principal>,
 ) -> Response {
-    console.sessions.leave(&principal);
+    console.sessions.log_out(&principal);
     StatusCode::NO_CONTENT.into_response()
 }
 

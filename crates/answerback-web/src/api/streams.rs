@@ -209,7 +209,7 @@ fn problem(error: &StreamError) -> Problem {
             let error = ErrorBuilder::new("STREAM_ENDED", error.to_string(), "stream")
                 .condition("The stream has not ended")
                 .solution("Publish to another stream");
-            Problem::told(ProblemKind::Conflict, error)
+            Problem::from_error(ProblemKind::Conflict, error)
         }
         StreamError::WrongOwner => {
             let error = ErrorBuilder::new(
@@ -223,7 +223,7 @@ fn problem(error: &StreamError) -> Problem {
             .solution(
                 "Publish to a stream with another name, or use the token that began this one",
             );
-            Problem::told(ProblemKind::Forbidden, error)
+            Problem::from_error(ProblemKind::Forbidden, error)
         }
         StreamError::Name => {
             invalid_parameter("id", error, "Name the stream in the path: /api/streams/NAME/events")
