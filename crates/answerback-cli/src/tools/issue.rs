@@ -139,7 +139,7 @@ mod tests {
     fn names_stay_part_of_one_sentence() {
         for (name, shown) in [
             ("plain", "'plain'"),
-            ("My. Project", "'My.BotProject'"),
+            ("My. Project", "'My.Project'"),
             ("two\nlines  and\tmore", "'two lines and more'"),
             ("bell\u{7}", "'bell\\u0007'"),
             ("  ", "''"),

@@ -135,7 +135,7 @@ impl ServerHandler for ToolServer {
         let id = id.and_then(|id| UuidV4::try_from(id.to_owned()).ok());
         let call = BuiltinCall::new(request.name, arguments).with_correlation_id(id);
         let tools = Arc::clone(&self.tools);
-        // Toolset read files and block, so they run on a separate thread.
+        // Tools read files and block, so they run on a separate thread.
         let answer = tokio::task::spawn_blocking(move || tools.call(&call)).await;
         let answer = answer.map_err(|_| ErrorData::internal_error("the tool stopped", None))?;
         let answer = answer.map_err(|error| protocol_error(&error))?;

@@ -239,7 +239,7 @@ fn a_correction_with_a_repeated_name_is_refused() {
     let headers = [("Authorization", bearer.as_str())];
     let refused = gateway.send("POST", &format!("{}/decision", path(&case)), &headers, &body);
     assert_eq!(refused.status, 400, "{:?}", refused.events);
-    assert!(refused.last().to_string().contains("/arguments/user stands twice"));
+    assert!(refused.last().to_string().contains("/arguments/user occurs twice"));
     let id = case["case"]["id"].as_str().unwrap();
     let (code, said) = at_the_desk(&desk, &["modify", id, twice]);
     assert_ne!(code, 0, "{said}");

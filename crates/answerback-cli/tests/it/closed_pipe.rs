@@ -137,7 +137,8 @@ fn of_an_input_without_an_end_nothing_unseen_is_called_good() {
     let replay = ["replay", "--tools", &tools, "-"];
     let right = "{\"id\": \"1\", \"tool\": \"t\", \"arguments\": {\"a\": 1}}\n";
     let wrong = "{\"id\": \"2\", \"tool\": \"t\", \"arguments\": {}}\n";
-    let unseen = "error: nobody reads the output any more; the rest was not judged\n";
+    let unseen =
+        "error: the output was closed, so the rest was not checked; read the whole output\n";
     for (arguments, line, expected, told) in [
         (&check[..], GOOD, 2, unseen),
         (&check, BAD, 1, ""),

@@ -102,7 +102,7 @@ fn tokens_that_are_not_there_yet_are_no_names() {
     let (code, found) = found(&desk, tokens);
     assert_eq!(code, 0, "{found:#?}");
     let tokens = found.iter().find(|finding| finding["about"] == "tokens").unwrap();
-    assert_eq!(tokens["what"], "0 of 1 are there; the others are made when the server starts");
+    assert_eq!(tokens["what"], "0 of 1 exist; the others are created when the server starts");
 }
 
 /// Under `scripts/postgres`, tests the database's durability settings.

@@ -121,7 +121,7 @@ fn an_erasure_is_asked_about() {
         let asked = "part response of entry 2 (";
         assert!(shown.starts_with(asked), "{shown}");
         assert!(
-            shown.contains("bytes) will be erased; this cannot be undone. Go on? [y/N] "),
+            shown.contains("bytes) will be erased; this cannot be undone. Continue? [y/N] "),
             "{shown}"
         );
     }
@@ -147,8 +147,7 @@ fn pruning_is_asked_about() {
     let prune = || ledger.command(&["prune", "--below", "256", "--force"]);
     let (code, printed, shown) = at_a_terminal(prune(), "n\n");
     assert_eq!((code, printed.as_str()), (1, ""), "{shown}");
-    let asked =
-        "entries 0 to 255 will be removed with their content; this cannot be undone. Go on? [y/N] ";
+    let asked = "entries 0 to 255 will be removed with their content; this cannot be undone. Continue? [y/N] ";
     assert!(shown.starts_with(asked), "{shown}");
     assert!(ledger.good(&["show", "1"]).contains("request"), "all is there");
     let (code, printed, shown) = at_a_terminal(prune(), "Y\n");

@@ -249,7 +249,7 @@ fn what_cannot_be_checked_is_reported() {
         [
             "warning: calls of \"null\" are not checked: the tool's schema cannot be used: the tool declares none",
             "warning: calls of \"text\" are not checked: the tool's schema cannot be used: it is a string, not a JSON Schema",
-            "warning: a part of the schema of \"partly\" is not checked as it is written: /properties/p/pattern is not a regular expression that can be run within the limits, so it is not checked",
+            "warning: a part of the schema of \"partly\" is not checked as written: /properties/p/pattern is not a regular expression that can be run within the limits, so it is not checked",
         ]
     );
 }

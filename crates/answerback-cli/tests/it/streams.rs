@@ -175,7 +175,7 @@ fn what_is_no_longer_kept_is_a_gap() {
     assert_eq!(reader.next().unwrap().1, Some(lost + 1));
     let short = gateway.send("GET", "/api/streams/short", &[], "").last().clone();
     assert_eq!((&short["digest"], &short["events"]), (&digest, &json!(1)), "{short}");
-    assert_eq!(short["warnings"], json!(["1 of its events is no longer kept"]));
+    assert_eq!(short["warnings"], json!(["1 earlier event is no longer stored"]));
     let again = gateway.send("POST", "/api/streams/short/events", &[], &note(1));
     assert_eq!(again.status, 409, "what ended stays so");
     let artifact = format!("/api/artifacts/{}", kept["artifacts"][0]["id"].as_str().unwrap());

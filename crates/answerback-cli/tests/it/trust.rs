@@ -146,7 +146,7 @@ fn a_file_is_read_as_a_server_reads_it_before_it_is_trusted() {
             0,
             "",
         ),
-        ("a: 1\n", 0, "which are not read: a"),
+        ("a: 1\n", 0, "which are ignored: a"),
         ("gateway: {inputs: warn}\n", 2, "gateway.inputs is not a known key"),
     ] {
         let project = Project::new(config);

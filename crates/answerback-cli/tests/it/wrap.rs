@@ -846,7 +846,7 @@ fn a_case_waits_and_its_decision_takes_effect() {
     let row = desk.good(&["inbox", "list"]);
     assert!(row.contains(&id) && row.contains("  stub  count  3 attempts  until 20"), "{row}");
     let shown = desk.good(&["inbox", "show", &id[..13]]);
-    assert!(shown.contains("Server stub, tool count\nCame in 20"), "{shown}");
+    assert!(shown.contains("Server stub, tool count\nOpened 20"), "{shown}");
     assert!(shown.contains(", until 20"), "{shown}");
     // Each decision is a line that can be pasted.
     for decision in ["reject", "approve", "defer", "respond", "modify"] {

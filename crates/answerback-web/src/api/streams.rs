@@ -111,8 +111,8 @@ async fn show(State(console): State<Arc<Console>>, Path(id): Path<String>) -> Ap
         }
         let pruned = info.events.saturating_sub(seen as u64);
         if pruned > 0 && seen < MAX_EVENTS_PER_REPLY {
-            let are = if pruned == 1 { "is" } else { "are" };
-            reply.warnings.insert(0, format!("{pruned} earlier events {are} no longer stored"));
+            let events = if pruned == 1 { "event is" } else { "events are" };
+            reply.warnings.insert(0, format!("{pruned} earlier {events} no longer stored"));
         }
         let mut stream = stream_json(&store, &info)?;
         stream["envelope"] = reply.envelope.unwrap_or_default();

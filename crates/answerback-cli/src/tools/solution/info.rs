@@ -45,7 +45,7 @@ pub(super) fn definition() -> BuiltinToolDefinition {
         "solution_info",
         "Solution info",
         "Tells what a solution with a .bot folder is: its name, the dotbot version and profile it was set up with, \
-         and on request its product mission and roadmap. BuiltinCall it first when you come to a solution.",
+         and on request its product mission and roadmap. Call it first when you come to a solution.",
         json!({
             "type": "object",
             "properties": {
