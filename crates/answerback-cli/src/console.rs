@@ -15,10 +15,10 @@ use answerback_console::{
 use answerback_gateway::serve::{Backend, Place, Service, Within};
 use answerback_gateway::{ServerSettings, Weight, remarks};
 use answerback_http::Scope;
-use answerback_record::InForce;
-use answerback_record::system::now;
+use answerback_store::recording::ActiveGovernance;
+use answerback_store::system::now;
 use answerback_store::{CaseRecord, Store, StoreError, Ticket};
-use answerback_verify::{Options, Report};
+use answerback_verify::{VerifyOptions, VerifyReport};
 use anyhow::Context;
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ pub(crate) struct Server {
 #[derive(Default)]
 pub(crate) struct ConfiguredGovernance {
     pub(crate) files: Option<(PathBuf, PathBuf)>,
-    pub(crate) in_force: Option<Arc<InForce>>,
+    pub(crate) in_force: Option<Arc<ActiveGovernance>>,
 }
 
 impl Server {
@@ -149,7 +149,7 @@ impl Behind for Server {
             .collect()
     }
 
-    fn in_force(&self) -> Option<Arc<InForce>> {
+    fn in_force(&self) -> Option<Arc<ActiveGovernance>> {
         self.governance.read().unwrap_or_else(PoisonError::into_inner).in_force.clone()
     }
 
@@ -175,10 +175,10 @@ impl Behind for Server {
         Some(draw(sheet, contract, document, false))
     }
 
-    fn verify(&self) -> Result<Report, String> {
+    fn verify(&self) -> Result<VerifyReport, String> {
         let mut source = source::open(&self.ledger).map_err(|error| format!("{error:#}"))?;
         let now = now().unix_millis().saturating_mul(1000);
-        answerback_verify::verify(source.as_mut(), &Options::new().with_time(now))
+        answerback_verify::verify(source.as_mut(), &VerifyOptions::new().with_time(now))
             .map_err(|error| error.to_string())
     }
 

@@ -68,7 +68,10 @@ impl ProgressLine {
         self.next = Instant::now() + PERIOD;
         self.shown = true;
         let seconds = self.started.elapsed().as_secs_f64().max(0.001);
-        #[expect(clippy::cast_precision_loss, reason = "the numbers are shown with at most one decimal")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "the numbers are shown with at most one decimal"
+        )]
         let (megabytes, rate) = (self.bytes as f64 / 1e6, self.count as f64 / seconds);
         let _ = write!(
             std::io::stderr(),

@@ -8,8 +8,8 @@ use answerback::contract::ui::{Artifact, ArtifactContent, ResponseBuilder, Respo
 use answerback::finding::secrets;
 use answerback::{Digest, Timestamp, UuidV7};
 use answerback_http::{Principal, Scope};
-use answerback_record::system::now;
-use answerback_record::{ACKNOWLEDGED, case_stream};
+use answerback_store::recording::{ACKNOWLEDGED, case_stream};
+use answerback_store::system::now;
 use answerback_store::{CaseRecord, NewCase, Store, StoreError, Transaction};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

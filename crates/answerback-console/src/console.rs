@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use answerback::UuidV4;
 use answerback_http::{Allowance, Routes, Sessions};
-use answerback_record::system;
 use answerback_store::Store;
+use answerback_store::system;
 
 use crate::files::Files;
 use crate::live::Live;

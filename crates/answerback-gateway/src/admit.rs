@@ -7,10 +7,10 @@ use answerback::contract::tool::ErrorObject;
 use answerback::finding::{secrets, shown_text};
 use answerback::judge::{CallLine, Judged, judge};
 use answerback::retry::{Escalation, Outcome, Permit};
-use answerback_ledger::{Draft, Part, Token};
+use answerback_ledger::{Draft, LeafToken, Part};
 use answerback_mcp::wire::{Message, code};
-use answerback_record::Hide;
 use answerback_store::StoreError;
+use answerback_store::recording::MemberSchema;
 use serde_json::Value;
 
 use crate::approved_correction::CorrectionClaim;
@@ -173,12 +173,12 @@ async fn refuse(
     teller: &ReplyBuilder,
     call: &ToolCallRequest,
     said: &GatewayMessage,
-    hide: Option<Hide<'_>>,
+    hide: Option<MemberSchema<'_>>,
 ) -> Message {
     let told = teller.says(said);
     let Some(recorder) = &gateway.recorder else { return told.message(None) };
     let write = || {
-        let code = Token::new(said.code()).into_iter();
+        let code = LeafToken::new(said.code()).into_iter();
         let draft = teller.about.on(Draft::validation(1, 1)).with_codes(code);
         let mut parts = parts(recorder, call, None, hide)?;
         parts.extend(recorder.parts("delivered", &told.document(), None)?);
@@ -194,7 +194,7 @@ async fn refuse(
         Ok(appended) => {
             told.message(Some(recorder.receipt(&appended, &teller.about.id.to_string())))
         }
-        Err(error) => match recorder.store().excuse(error) {
+        Err(error) => match recorder.store().apply_failure_policy(error) {
             Ok(()) => told.message(None),
             Err(error) => could_not_record(teller, error),
         },
@@ -282,7 +282,7 @@ impl CallAdmission<'_> {
             let (warnings, notes) = warned(&judged);
             return self.forward(call, warnings, notes).await;
         }
-        let random = match answerback_record::system::random() {
+        let random = match answerback_store::system::random() {
             Ok(random) => random,
             Err(error) => return self.could_not_record(error),
         };
@@ -399,7 +399,7 @@ impl CallAdmission<'_> {
         match self.count(recorder, &ready, call).await {
             Ok(counted) => Ok(Some((ready.attempt, ready.forwarded, counted))),
             Err(StoreError::Unit(_)) => Ok(None),
-            Err(error) => Err(match recorder.store().excuse(error) {
+            Err(error) => Err(match recorder.store().apply_failure_policy(error) {
                 // Without a record, arguments that a person allowed once could run again.
                 Ok(()) => self.could_not_record("what a person corrected runs once"),
                 Err(error) => self.could_not_record(error),
@@ -422,15 +422,15 @@ impl CallAdmission<'_> {
         };
         let counted = match &self.gateway.recorder {
             None => {
-                let (attempt, now) = (&ready.attempt, answerback_record::system::now());
+                let (attempt, now) = (&ready.attempt, answerback_store::system::now());
                 unrecorded(self.gateway.tracker.call(&attempt.key, &attempt.call(None), now))
             }
             Some(recorder) => match self.count(recorder, &ready, call).await {
                 Ok(counted) => counted,
-                Err(error) => match recorder.store().excuse(error) {
+                Err(error) => match recorder.store().apply_failure_policy(error) {
                     // The configuration allows unrecorded calls. The result of the check still applies.
                     Ok(()) => {
-                        let now = answerback_record::system::now();
+                        let now = answerback_store::system::now();
                         unrecorded(judged.as_attempt(1, now, random))
                     }
                     Err(error) => return Err(self.could_not_record(error)),
@@ -531,7 +531,7 @@ async fn append_request(
     recorder: &Recorder,
     teller: &ReplyBuilder,
     call: &ToolCallRequest,
-    hide: Option<Hide<'_>>,
+    hide: Option<MemberSchema<'_>>,
 ) -> Result<bool, StoreError> {
     let draft = with_outcome(teller.about.on(Draft::request()), "forwarded");
     let parts = parts(recorder, call, None, hide);
@@ -541,7 +541,7 @@ async fn append_request(
         Ok(ticket) => ticket.await.map(|_| true),
         Err(error) => Err(error),
     };
-    written.or_else(|error| recorder.store().excuse(error).map(|()| false))
+    written.or_else(|error| recorder.store().apply_failure_policy(error).map(|()| false))
 }
 
 /// Returns the parts of an entry about a call: the received request, and the sent one if it differs.
@@ -549,7 +549,7 @@ pub(crate) fn parts(
     recorder: &Recorder,
     call: &ToolCallRequest,
     sent: Option<&Message>,
-    hide: Option<Hide<'_>>,
+    hide: Option<MemberSchema<'_>>,
 ) -> Result<Vec<Part>, StoreError> {
     let mut parts = recorder.parts("seen", &call.params, hide)?;
     if let Some(sent) = sent {

@@ -2,7 +2,7 @@
 
 use answerback::retry::Outcome;
 use answerback_ledger::{Draft, Part};
-use answerback_store::{Appended, StoreError, entry_reference};
+use answerback_store::{AppendedEntry, StoreError, entry_reference};
 
 use crate::Recorder;
 use crate::attempt::AttemptInput;
@@ -28,7 +28,7 @@ pub(crate) struct Counted<T> {
     /// The response.
     pub(crate) answer: T,
     /// The place of the entry in the ledger.
-    pub(crate) appended: Appended,
+    pub(crate) appended: AppendedEntry,
 }
 
 impl Counting {

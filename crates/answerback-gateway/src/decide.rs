@@ -7,8 +7,8 @@ use answerback::case::{CaseKind, Decision, DecisionKind, Submission, misfit};
 use answerback::finding::secrets;
 use answerback::retry::{Context, Event, HideSecrets, Outcome, Permit, Policy, RetryKey, step};
 use answerback::{Digest, UuidV7};
-use answerback_ledger::{Draft, Id, Part, Token};
-use answerback_record::tell_decision;
+use answerback_ledger::{Draft, LeafId, LeafToken, Part};
+use answerback_store::recording::append_decision_event;
 use answerback_store::{CaseRecord, Store, StoreError, Ticket, Transaction, entry_reference};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
@@ -164,22 +164,22 @@ impl Deciding {
             take_effect(transaction, key, id, &submission, permit)?;
         }
         let word = submission.decision.kind().as_str();
-        let (Ok(case), Ok(decision)) = (Id::try_from(id), Token::new(word)) else {
+        let (Ok(case), Ok(decision)) = (LeafId::try_from(id), LeafToken::new(word)) else {
             return Err(StoreError::unit("the case has no id that the ledger can hold"));
         };
         let draft = Draft::decision(case, decision, record.case.digest, record.case.revision)
             .with_part(self.part(&submission)?);
         let appended = transaction.append(&draft)?;
-        transaction.said_in(id, &entry_reference(appended.index))?;
+        transaction.add_words_source(id, &entry_reference(appended.index))?;
         // The state stores the person's message until the model receives it.
         if let Some(key) = retry_key {
-            transaction.attempt_from(&key, &entry_reference(appended.index))?;
+            transaction.add_attempt_source(&key, &entry_reference(appended.index))?;
         }
-        tell_decision(transaction, &record.case)?;
+        append_decision_event(transaction, &record.case)?;
         // A model receives the recorded text. A program that asked receives the original text.
         if is_awaited && whole != submission.decision {
             let sealed = self.sealed(&whole).map_err(StoreError::unit)?;
-            transaction.keep_private(id, Some(sealed.as_bytes()))?;
+            transaction.store_private(id, Some(sealed.as_bytes()))?;
         }
         Ok(record)
     }
@@ -259,8 +259,8 @@ pub(crate) fn resolve_by_model(
     }
     let submission = Submission::by_model(&record.case);
     let record = transaction.decide_case(id, &submission)?;
-    let word = Token::new(submission.decision.kind().as_str());
-    let (Ok(case), Ok(word)) = (Id::try_from(id), word) else {
+    let word = LeafToken::new(submission.decision.kind().as_str());
+    let (Ok(case), Ok(word)) = (LeafId::try_from(id), word) else {
         return Err(StoreError::unit("the case has no id that the ledger can hold"));
     };
     let said =
@@ -268,8 +268,8 @@ pub(crate) fn resolve_by_model(
     let part = recorder.store().part("decision", said.to_string().into_bytes())?;
     let draft = Draft::decision(case, word, record.case.digest, record.case.revision);
     let appended = transaction.append(&draft.with_part(part))?;
-    transaction.said_in(id, &entry_reference(appended.index))?;
-    tell_decision(transaction, &record.case)
+    transaction.add_words_source(id, &entry_reference(appended.index))?;
+    append_decision_event(transaction, &record.case)
 }
 
 /// Returns the key that the calls of a case are counted under.

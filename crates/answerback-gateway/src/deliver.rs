@@ -7,10 +7,10 @@ use answerback::call::check;
 use answerback::contract::tool::{EnvelopeResponse, ErrorObject};
 use answerback::finding::{secrets, shown_text};
 use answerback::json::canonical;
-use answerback_ledger::{Draft, Id, Part};
+use answerback_ledger::{Draft, LeafId, Part};
 use answerback_mcp::wire::{Message, Object, splice, word};
-use answerback_record::redacted;
-use answerback_store::{Appended, StoreError};
+use answerback_store::recording::redacted;
+use answerback_store::{AppendedEntry, StoreError};
 use serde_json::{Value, json};
 
 use crate::admit::{Running, parts as request_parts};
@@ -422,7 +422,7 @@ impl Gateway {
         let Some(recorder) = &self.recorder else { return Ok(None) };
         match append(recorder, running, outcome, received, delivered, attested).await {
             Ok((appended, id)) => Ok(Some(recorder.receipt(&appended, &id.to_string()))),
-            Err(error) => recorder.store().excuse(error).map(|()| None),
+            Err(error) => recorder.store().apply_failure_policy(error).map(|()| None),
         }
     }
 
@@ -631,7 +631,7 @@ async fn append(
     received: Option<&str>,
     delivered: &str,
     attested: Option<&Attested>,
-) -> Result<(Appended, Id), StoreError> {
+) -> Result<(AppendedEntry, LeafId), StoreError> {
     let about = &running.teller.about;
     let mut parts = match attested {
         Some(attested) => attested.parts(recorder.store())?,
@@ -658,7 +658,7 @@ async fn append(
                 let appended = transaction.append(&draft)?;
                 // The notes contain nothing that the entry's leaf does not.
                 for (name, text) in &notes {
-                    transaction.keep_note(name, text, expires, None)?;
+                    transaction.store_note(name, text, expires, None)?;
                 }
                 Ok(appended)
             })?;
@@ -683,12 +683,12 @@ struct ResponseEntry {
 
 impl ResponseEntry {
     /// Returns the entry and the id of its response.
-    fn draft(&self, about: &About) -> (Draft, Id) {
+    fn draft(&self, about: &About) -> (Draft, LeafId) {
         let draft = match &self.attested {
             Some(attested) => attested.clone(),
             None => {
                 let draft = Draft::response().with_response_id(about.id);
-                match answerback_ledger::Token::new("tool") {
+                match answerback_ledger::LeafToken::new("tool") {
                     Ok(contract) => draft.with_contract(&contract),
                     Err(_) => draft,
                 }
@@ -704,7 +704,7 @@ impl ResponseEntry {
     }
 
     /// Returns true if an existing entry contains the same received result.
-    fn is_in(&self, kept: &answerback_store::Entry) -> bool {
+    fn is_in(&self, kept: &answerback_store::LedgerEntry) -> bool {
         let own = self.parts.iter().find(|part| part.name().as_str() == RECEIVED);
         own.is_some_and(|own| has_received(kept, own.bytes()))
     }
@@ -717,7 +717,7 @@ impl ResponseEntry {
         mut about: About,
         (call, first): (UuidV4, u32),
         seen: Option<Vec<Part>>,
-    ) -> Result<(Appended, Id), StoreError> {
+    ) -> Result<(AppendedEntry, LeafId), StoreError> {
         let last = beyond();
         let ticket = recorder.store().write_weighing(self.weight(), move |transaction| {
             // An attestation contains its own id, so only that position can be used.
@@ -751,7 +751,7 @@ impl ResponseEntry {
 
 /// Returns true if an entry contains this received result. A server may change `_meta` each time, so it is
 /// ignored.
-fn has_received(kept: &answerback_store::Entry, received: &[u8]) -> bool {
+fn has_received(kept: &answerback_store::LedgerEntry, received: &[u8]) -> bool {
     let part = kept.parts.iter().find(|part| part.name().as_str() == RECEIVED);
     part.is_some_and(|part| without_meta(part.bytes()) == without_meta(received))
 }
@@ -767,7 +767,7 @@ fn without_meta(result: &[u8]) -> Cow<'_, [u8]> {
 
 /// Returns a random position after those that are searched, which no other result of a task uses.
 fn beyond() -> u32 {
-    let random: [u8; 4] = answerback_record::system::random().unwrap_or_default();
+    let random: [u8; 4] = answerback_store::system::random().unwrap_or_default();
     u32::from_be_bytes(random).max(MOST_RESULTS)
 }
 

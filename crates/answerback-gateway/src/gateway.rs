@@ -198,7 +198,7 @@ impl Gateway {
 
     /// Logs the outcome of an attempt and adds it to the counts.
     pub(crate) fn observe(&self, attempt: &AttemptInput, outcome: &Outcome) {
-        let now = answerback_record::system::now();
+        let now = answerback_store::system::now();
         let context = Context::new(&attempt.policy, &HideSecrets, now);
         let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
         observe(&attempt.call(None), outcome, &context, &mut tally);

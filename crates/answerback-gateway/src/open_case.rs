@@ -1,5 +1,5 @@
 use answerback::retry::Outcome;
-use answerback_ledger::{Draft, Id};
+use answerback_ledger::{Draft, LeafId};
 use answerback_store::{NewCase, StoreError, Transaction};
 
 use crate::attempt::AttemptInput;
@@ -27,7 +27,7 @@ impl OpenCase<'_> {
         let Some((case, content)) = self.attempt.case(outcome, transaction.now()) else {
             return Ok(());
         };
-        let id = Id::try_from(&case.id).map_err(StoreError::unit)?;
+        let id = LeafId::try_from(&case.id).map_err(StoreError::unit)?;
         let (digest, revision) = (case.digest, case.revision);
         let original = self.attempt.original();
         let key = self.attempt.key.as_str();

@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use answerback::UuidV4;
 use answerback_ledger::leaf::Subject;
-use answerback_ledger::{Draft, Id, Part, Token};
-use answerback_record::Hide;
-use answerback_store::{Appended, Store, StoreError};
+use answerback_ledger::{Draft, LeafId, LeafToken, Part};
+use answerback_store::recording::MemberSchema;
+use answerback_store::{AppendedEntry, Store, StoreError};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -25,9 +25,9 @@ pub struct Recorder {
 #[derive(Clone, Debug)]
 pub(crate) struct About {
     /// The id of the request, which links request and response.
-    pub(crate) id: Id,
+    pub(crate) id: LeafId,
     /// The id of the call. It differs from `id` only if the result is requested later.
-    pub(crate) correlation: Id,
+    pub(crate) correlation: LeafId,
     pub(crate) upstream: String,
     pub(crate) principal: String,
     /// The tool's name, and true if the catalog has it.
@@ -35,14 +35,14 @@ pub(crate) struct About {
 }
 
 impl About {
-    pub(crate) fn id_of(correlation: &UuidV4) -> Id {
+    pub(crate) fn id_of(correlation: &UuidV4) -> LeafId {
         // Every UUID of the library is a valid id of the ledger.
-        Id::try_from(correlation).unwrap_or_else(|_| Id::from([0; 16]))
+        LeafId::try_from(correlation).unwrap_or_else(|_| LeafId::from([0; 16]))
     }
 
     /// Returns the id of the request for the result of a task. Repeated requests have the same id. Different
     /// results of one task have different places, and so different ids.
-    pub(crate) fn late_id(call: &UuidV4, place: u32) -> Id {
+    pub(crate) fn late_id(call: &UuidV4, place: u32) -> LeafId {
         let digest = answerback::Digest::of(&json!(["result", call.as_str(), place]));
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&digest.as_bytes()[..16]);
@@ -52,10 +52,10 @@ impl About {
     /// Adds the facts about the call to an entry.
     pub(crate) fn on(&self, draft: Draft) -> Draft {
         let mut draft = draft.with_request_id(self.id).with_correlation_id(self.correlation);
-        if let Ok(upstream) = Token::new(&self.upstream) {
+        if let Ok(upstream) = LeafToken::new(&self.upstream) {
             draft = draft.with_upstream(&upstream);
         }
-        if let Ok(principal) = Token::new(&self.principal) {
+        if let Ok(principal) = LeafToken::new(&self.principal) {
             draft = draft.with_principal(&principal);
         }
         match &self.tool {
@@ -67,7 +67,7 @@ impl About {
 
 /// Sets the outcome of an entry. Only our own words are used here.
 pub(crate) fn outcome(draft: Draft, word: &str) -> Draft {
-    match Token::new(word) {
+    match LeafToken::new(word) {
         Ok(word) => draft.with_outcome(&word),
         Err(_) => draft,
     }
@@ -105,16 +105,16 @@ impl Recorder {
         &self,
         name: &str,
         document: &str,
-        hide: Option<Hide<'_>>,
+        hide: Option<MemberSchema<'_>>,
     ) -> Result<Vec<Part>, StoreError> {
         // The whole document is searched for secrets, which may take long.
         blocking::work(document.len(), || {
-            answerback_record::parts(&self.store, name, document, hide)
+            answerback_store::recording::parts(&self.store, name, document, hide)
         })
     }
 
     /// Returns the receipt for an entry.
-    pub(crate) fn receipt(&self, appended: &Appended, response_id: &str) -> Value {
+    pub(crate) fn receipt(&self, appended: &AppendedEntry, response_id: &str) -> Value {
         json!({
             "log": self.origin,
             "index": appended.index,
@@ -137,7 +137,7 @@ impl Recorder {
         let text = document.to_string();
         let digest = answerback::Digest::of_bytes(text.as_bytes());
         let mut draft = Draft::config(subject).with_sha256(digest);
-        if let Some(Ok(upstream)) = upstream.map(Token::new) {
+        if let Some(Ok(upstream)) = upstream.map(LeafToken::new) {
             draft = draft.with_upstream(&upstream);
         }
         for part in self.parts("document", &text, None)? {

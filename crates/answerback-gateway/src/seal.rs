@@ -53,7 +53,7 @@ impl Seal {
         bytes: &[u8],
     ) -> Result<String, SealError> {
         let random = |_| SealError::Random;
-        let nonce: [u8; NONCE_LEN] = answerback_record::system::random().map_err(random)?;
+        let nonce: [u8; NONCE_LEN] = answerback_store::system::random().map_err(random)?;
         let mut hidden = bytes.to_vec();
         let key = self.key()?;
         let bound = Aad::from(bound(purpose, case));
@@ -87,7 +87,7 @@ impl Seal {
         let text = match self.file.read()? {
             Some(text) => text,
             None => {
-                let random = answerback_record::system::random().map_err(|_| SealError::Random)?;
+                let random = answerback_store::system::random().map_err(|_| SealError::Random)?;
                 let secret: Zeroizing<[u8; 32]> = Zeroizing::new(random);
                 let secret = Zeroizing::new(BASE64.encode(secret.as_slice()));
                 self.file.create(&Zeroizing::new(format!("{PREFIX}{}\n", *secret)))?

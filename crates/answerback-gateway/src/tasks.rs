@@ -104,7 +104,7 @@ impl Task {
     pub(crate) fn made<'r>(running: &Running, result: &'r Value) -> Option<(Self, &'r str)> {
         let task = task_in(result)?;
         let (id, about) = (task["taskId"].as_str()?, &running.teller.about);
-        let now = answerback_record::system::now().unix_millis();
+        let now = answerback_store::system::now().unix_millis();
         let lasts = [&task["ttl"], &task["ttlMs"]].into_iter().find_map(Value::as_u64);
         let lasts = lasts.map_or(USUALLY, Duration::from_millis).clamp(WITHIN[0], WITHIN[1]);
         let warnings = running.warnings.iter();
@@ -123,7 +123,7 @@ impl Task {
 
     /// Creates the data for a task of unknown origin.
     pub(crate) fn unknown(key: TaskKey<'_>) -> Self {
-        let now = answerback_record::system::now().unix_millis();
+        let now = answerback_store::system::now().unix_millis();
         Self {
             correlation_id: key.correlation(),
             tool: UNKNOWN.to_owned(),
@@ -151,7 +151,7 @@ impl Task {
     }
 
     fn took(&self) -> Duration {
-        let took = answerback_record::system::now().unix_millis() - self.since;
+        let took = answerback_store::system::now().unix_millis() - self.since;
         Duration::from_millis(u64::try_from(took).unwrap_or_default())
     }
 }

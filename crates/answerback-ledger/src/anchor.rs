@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::checkpoint::CheckpointError;
-use crate::durable::sync_parent;
+use crate::durable::{replace, sync_parent};
 use crate::note::NoteError;
 use crate::{Checkpoint, Hash, Note};
 
@@ -189,7 +189,7 @@ impl Anchor for FileAnchor {
     fn restart(&mut self, note: &Note) -> Result<String, AnchorError> {
         let failed = |source| AnchorError::File { path: self.path.clone(), source };
         let mut number = 1_u32;
-        let aside = loop {
+        let backup = loop {
             let mut name = self.path.clone().into_os_string();
             name.push(format!(".before-adopt-{number}"));
             let path = PathBuf::from(name);
@@ -199,18 +199,12 @@ impl Anchor for FileAnchor {
             number += 1;
         };
         // Back up before the replacement, so that one complete file exists at every moment.
-        std::fs::copy(&self.path, &aside).map_err(failed)?;
-        sync(&aside).map_err(failed)?;
+        std::fs::copy(&self.path, &backup).map_err(failed)?;
+        File::open(&backup).and_then(|file| file.sync_all()).map_err(failed)?;
         let line = format!("{}\n", json!({"checkpoint": note.to_string()}));
-        let mut beside = self.path.clone().into_os_string();
-        beside.push(".next");
-        let beside = PathBuf::from(beside);
-        std::fs::write(&beside, line).map_err(failed)?;
-        sync(&beside).map_err(failed)?;
-        std::fs::rename(&beside, &self.path).map_err(failed)?;
-        sync_parent(&self.path).map_err(failed)?;
+        replace(&self.path, line.as_bytes()).map_err(failed)?;
         (self.written, self.waiting) = (None, None);
-        Ok(aside.display().to_string())
+        Ok(backup.display().to_string())
     }
 
     fn close(&mut self) -> Result<(), AnchorError> {
@@ -221,10 +215,6 @@ impl Anchor for FileAnchor {
         }
         Ok(())
     }
-}
-
-fn sync(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
 }
 
 fn read_end(path: &Path) -> io::Result<String> {

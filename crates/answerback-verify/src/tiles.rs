@@ -1,8 +1,8 @@
 //! Hash tiles as in C2SP tlog-tiles: 256 hashes each, at every eighth level of the tree.
 
 use crate::{
-    hash::Hash,
-    tree::{Frontier, root_of},
+    hash::MerkleHash,
+    tree::{TreeFrontier, root_of},
 };
 
 /// The number of hashes in a full tile.
@@ -25,14 +25,14 @@ pub(crate) fn tiles_of(size: u64, level: u32) -> impl Iterator<Item = (u64, u64)
 #[derive(Debug, Default)]
 pub(crate) struct TileRoots {
     /// The roots of the subtrees of height 8, 16, …, one list per tile level.
-    levels: Vec<Vec<Hash>>,
+    levels: Vec<Vec<MerkleHash>>,
     /// The leaf hashes after the last full tile.
-    tail: Vec<Hash>,
+    tail: Vec<MerkleHash>,
 }
 
 impl TileRoots {
     /// Appends an entry to the tree and stores the roots of the subtrees that it completes.
-    pub(crate) fn push(&mut self, frontier: &mut Frontier, leaf: Hash) {
+    pub(crate) fn push(&mut self, frontier: &mut TreeFrontier, leaf: MerkleHash) {
         self.tail.push(leaf);
         frontier.push_observed(leaf, |height, root| {
             if height > 0 && height % 8 == 0 {
@@ -49,8 +49,8 @@ impl TileRoots {
     /// Checks the content of a tile against the tree. `tile` contains the tile's hashes,
     /// concatenated.
     pub(crate) fn judge(&self, level: u64, number: u64, tile: &[u8]) -> TileVerdict {
-        let hashes: Vec<Hash> =
-            tile.chunks_exact(32).filter_map(|hash| Hash::try_from(hash).ok()).collect();
+        let hashes: Vec<MerkleHash> =
+            tile.chunks_exact(32).filter_map(|hash| MerkleHash::try_from(hash).ok()).collect();
         let Some(start) = usize::try_from(number).ok().and_then(|number| number.checked_mul(256))
         else {
             return TileVerdict::Extra;
@@ -84,14 +84,14 @@ impl TileRoots {
     }
 
     /// Returns the root of a full tile, which the tree has already computed.
-    pub(crate) fn above(&self, level: u64, number: u64) -> Option<Hash> {
+    pub(crate) fn above(&self, level: u64, number: u64) -> Option<MerkleHash> {
         let level = self.levels.get(usize::try_from(level).ok()?)?;
         level.get(usize::try_from(number).ok()?).copied()
     }
 
     /// Returns the root that the tree had at this size, if the size is a multiple of the tile
     /// width.
-    pub(crate) fn root_at(&self, size: u64) -> Option<Hash> {
+    pub(crate) fn root_at(&self, size: u64) -> Option<MerkleHash> {
         let full = self.levels.first().map_or(&[][..], Vec::as_slice);
         let count = usize::try_from(size / TILE_WIDTH).ok()?;
         size.is_multiple_of(TILE_WIDTH)
@@ -116,12 +116,13 @@ mod tests {
     #[test]
     fn judges_every_tile_of_a_tree() {
         let size = 256 * 256 + 256 * 2 + 3_u64;
-        let (mut frontier, mut tiles) = (Frontier::new(), TileRoots::default());
-        let leaves: Vec<Hash> = (0..size).map(|number| Hash::of(&number.to_be_bytes())).collect();
+        let (mut frontier, mut tiles) = (TreeFrontier::new(), TileRoots::default());
+        let leaves: Vec<MerkleHash> =
+            (0..size).map(|number| MerkleHash::of(&number.to_be_bytes())).collect();
         for leaf in &leaves {
             tiles.push(&mut frontier, *leaf);
         }
-        let level_1: Vec<Hash> =
+        let level_1: Vec<MerkleHash> =
             leaves.chunks_exact(256).map(|tile| root_of(tile.iter().copied())).collect();
         let level_2 = [root_of(level_1[..256].iter().copied())];
         for (level, hashes) in

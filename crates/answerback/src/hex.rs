@@ -11,7 +11,10 @@ const PIECE: usize = 32;
 /// assert_eq!(answerback::Hex(&[0, 0x9f]).to_string(), "009f");
 /// ```
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::exhaustive_structs, reason = "the type only formats bytes and will not gain fields")]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "the type only formats bytes and will not gain fields"
+)]
 pub struct Hex<'a>(pub &'a [u8]);
 
 impl fmt::Display for Hex<'_> {
@@ -39,7 +42,10 @@ fn write_hex(bytes: &[u8], digits: &mut [u8]) {
 /// assert_eq!(answerback::UuidText(&[7; 16]).to_string(), "07070707-0707-0707-0707-070707070707");
 /// ```
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::exhaustive_structs, reason = "the type only formats bytes and will not gain fields")]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "the type only formats bytes and will not gain fields"
+)]
 pub struct UuidText<'a>(pub &'a [u8; 16]);
 
 impl fmt::Display for UuidText<'_> {

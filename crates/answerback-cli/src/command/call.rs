@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::input::InputSource;
 use crate::options::LimitOptions;
 use crate::output::{Leavable, push_line, quiet_json, sanitise, say};
-use answerback_record::system::{now, random};
+use answerback_store::system::{now, random};
 
 /// Judge one tool call, and print what the model would be told
 ///

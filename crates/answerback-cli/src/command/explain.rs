@@ -5,7 +5,7 @@ use answerback::contract::atdf::validators;
 use answerback::contract::governed::RefusalReason;
 use answerback::contract::tool::Catalogue;
 use answerback::finding::{Rule, Severity, codes};
-use answerback_record::TAKEN;
+use answerback_store::recording::RESPONSE_ID_TAKEN;
 use anyhow::bail;
 use serde_json::json;
 
@@ -94,7 +94,7 @@ impl OutcomeWord {
         let reasons = RefusalReason::ALL.iter().map(|reason| (reason.as_str(), reason.meaning()));
         let refusal = listed("refusal_reason of a governed response", "docs/governance.md");
         let validator = listed("answers of the ATDF validators", "docs/tools.md");
-        let taken = [(TAKEN, "another reply is recorded under this response id")];
+        let taken = [(RESPONSE_ID_TAKEN, "another reply is recorded under this response id")];
         let ledger = listed("entries of the ledger", "docs/ledger.md");
         tool.into_iter()
             .chain(answerback_gateway::codes().map(gateway))

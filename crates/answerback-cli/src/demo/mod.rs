@@ -11,7 +11,7 @@ use serde_json::json;
 
 pub(crate) use play::play;
 
-use answerback_record::system::random;
+use answerback_store::system::random;
 
 /// The agent that attests results in the demo.
 pub(crate) const AGENT: &str = "domain-01-harbour";

@@ -4,11 +4,12 @@ use answerback::UuidV7;
 use answerback::contract::{Contract, Profile};
 use answerback::json::Limits;
 use answerback::{UuidV4, ValidationError};
-use answerback_ledger::{Draft, Id, Token};
-use answerback_record::system::{now, random};
-use answerback_record::{
-    InForce, JudgedReply, RESPONSE, Recorded, Recording, ReplyError, parts, reply_id,
+use answerback_ledger::{Draft, LeafId, LeafToken};
+use answerback_store::recording::{
+    ActiveGovernance, RESPONSE, RecordingOutcome, ReplyError, ReplyRecording, ReviewedReply, parts,
+    reply_id,
 };
+use answerback_store::system::{now, random};
 use answerback_store::{Store, StoreError, Transaction, entry_reference};
 
 use crate::artifact::{ArtifactDocument, SubmittedArtifact, register};
@@ -81,7 +82,7 @@ pub struct Taken {
 /// If the document is not a reply, or cannot be recorded. A reply that breaks its contract is recorded as rejected.
 pub async fn take_in(
     store: &Store,
-    in_force: Option<Arc<InForce>>,
+    in_force: Option<Arc<ActiveGovernance>>,
     handed_in: SubmittedReply,
 ) -> Result<Taken, TakeInError> {
     take_in_with(store, in_force, &Files::default(), handed_in).await
@@ -90,7 +91,7 @@ pub async fn take_in(
 /// Records a reply like the public function, and also hashes the files that the reply refers to.
 pub(crate) async fn take_in_with(
     store: &Store,
-    in_force: Option<Arc<InForce>>,
+    in_force: Option<Arc<ActiveGovernance>>,
     files: &Files,
     handed_in: SubmittedReply,
 ) -> Result<Taken, TakeInError> {
@@ -105,7 +106,7 @@ pub(crate) async fn take_in_with(
     let ticket = store.write_weighing(weight, move |transaction: &mut dyn Transaction| {
         let recorded = recording.append(transaction)?;
         let mut artifacts = Vec::new();
-        if let Recorded::New(appended) = &recorded {
+        if let RecordingOutcome::New(appended) = &recorded {
             artifacts = register(transaction, &brought, (&told, &principal), appended)?;
             for (case, asked) in &asked {
                 let reference = entry_reference(appended.index);
@@ -116,9 +117,9 @@ pub(crate) async fn take_in_with(
     })?;
     let (recorded, artifacts) = ticket.await?.value;
     let (index, is_repeated) = match recorded {
-        Recorded::New(appended) => (appended.index, false),
-        Recorded::Repeated(index) => (index, true),
-        Recorded::Conflict { appended, first } => {
+        RecordingOutcome::New(appended) => (appended.index, false),
+        RecordingOutcome::Repeated(index) => (index, true),
+        RecordingOutcome::Conflict { appended, first } => {
             return Err(TakeInError::Taken { id, first, index: appended.index });
         }
     };
@@ -132,7 +133,7 @@ struct Prepared {
     findings: Vec<ValidationError>,
     is_rejected: bool,
     id: String,
-    recording: Recording,
+    recording: ReplyRecording,
     asked: Vec<(UuidV7, Asked)>,
     brought: Vec<SubmittedArtifact>,
     principal: String,
@@ -142,12 +143,12 @@ struct Prepared {
 impl Prepared {
     fn new(
         store: &Store,
-        in_force: Option<&InForce>,
+        in_force: Option<&ActiveGovernance>,
         files: &Files,
         handed_in: SubmittedReply,
     ) -> Result<Self, TakeInError> {
         let SubmittedReply { bytes, contract, profile, principal, limits } = handed_in;
-        let judged = JudgedReply::read(bytes, contract, profile, limits, (in_force, None))?;
+        let judged = ReviewedReply::read(bytes, contract, profile, limits, (in_force, None))?;
         let (contract, is_rejected) = (judged.contract, judged.is_rejected());
         let asked = if is_rejected { Vec::new() } else { Asked::all_of(&judged.value, contract) };
         if asked.len() > MOST_ASKED {
@@ -161,11 +162,11 @@ impl Prepared {
         let unit = |error: std::io::Error| StoreError::unit(error.to_string());
         let reply_id = reply_id().map_err(unit)?;
         let request_id = judged.request_id().map_or_else(fresh_id, Ok)?;
-        let token = Token::new(&principal).ok();
+        let token = LeafToken::new(&principal).ok();
         let request = Draft::request().with_request_id(request_id);
-        let request = judged.told(request, token.as_ref(), None);
+        let request = judged.add_caller_and_tool(request, token.as_ref(), None);
         let draft = judged.draft().with_request_id(request_id).with_reply_id(reply_id);
-        let mut draft = judged.told(draft, token.as_ref(), None);
+        let mut draft = judged.add_caller_and_tool(draft, token.as_ref(), None);
         let text = String::from_utf8_lossy(&judged.bytes);
         for part in parts(store, RESPONSE, &text, None)? {
             draft = draft.with_part(part);
@@ -182,7 +183,7 @@ impl Prepared {
             .map_err(unit)?;
         let id = draft.response_id().unwrap_or(reply_id).to_string();
         let weight = judged.bytes.len() + 16384 + 1024 * brought.len();
-        let recording = Recording::new(&judged, (request, draft), token.as_ref(), None);
+        let recording = ReplyRecording::new(&judged, (request, draft), token.as_ref(), None);
         let recording = recording.map_err(unit)?;
         let findings = judged.findings;
         Ok(Self {
@@ -200,9 +201,9 @@ impl Prepared {
 }
 
 /// Creates an id for a request without one: a UUID of version 4, as the contracts require.
-fn fresh_id() -> Result<Id, StoreError> {
+fn fresh_id() -> Result<LeafId, StoreError> {
     let random = random().map_err(|error| StoreError::unit(error.to_string()))?;
-    Id::try_from(&UuidV4::from_random(random)).map_err(StoreError::unit)
+    LeafId::try_from(&UuidV4::from_random(random)).map_err(StoreError::unit)
 }
 
 /// The reason why a document was not recorded as a valid reply.

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use answerback::Timestamp;
-use answerback_ledger::{Kind, Leaf};
-use answerback_store::Entry;
+use answerback_ledger::{Leaf, LeafKind};
+use answerback_store::LedgerEntry;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -47,7 +47,7 @@ pub struct Row {
 }
 
 impl Row {
-    pub(crate) fn of(entry: &Entry, shown: &ReplyView) -> Self {
+    pub(crate) fn of(entry: &LedgerEntry, shown: &ReplyView) -> Self {
         let leaf = &entry.leaf;
         let text = |name: &str| leaf.text(name).map(ToOwned::to_owned);
         let ui = shown.ui.as_ref();
@@ -129,30 +129,32 @@ fn summary(leaf: &Leaf, shown: &ReplyView) -> String {
     };
     let outcome = leaf.text("outcome").unwrap_or("answered");
     match leaf.kind() {
-        Kind::Validation if outcome == "refused" => format!("{tool}: was not run ({})", codes()),
-        Kind::Validation if outcome == "stopped" => {
+        LeafKind::Validation if outcome == "refused" => {
+            format!("{tool}: was not run ({})", codes())
+        }
+        LeafKind::Validation if outcome == "stopped" => {
             format!("{tool}: was not run, a person stopped its calls")
         }
         // The findings belong to the call that opened the case, not to this one.
-        Kind::Validation if outcome == "blocked" && codes().is_empty() => {
+        LeafKind::Validation if outcome == "blocked" && codes().is_empty() => {
             format!("{tool}: was not run, a person is asked")
         }
-        Kind::Validation if is_passed(outcome) => match outcome {
+        LeafKind::Validation if is_passed(outcome) => match outcome {
             "waived" => format!("{tool}: was checked, and let through by a person"),
             "corrected" => format!("{tool}: was checked, and a person corrected it"),
             _ => format!("{tool}: was checked, and fits its schema"),
         },
-        Kind::Validation => {
+        LeafKind::Validation => {
             let count = |name| leaf.member(name).and_then(Value::as_u64).unwrap_or_default();
             let (attempt, most) = (count("attempt"), count("max_attempts"));
             format!("{tool}: attempt {attempt} of {most} does not fit its schema ({})", codes())
         }
-        Kind::Escalation => match (leaf.text("tool"), outcome) {
+        LeafKind::Escalation => match (leaf.text("tool"), outcome) {
             (_, "released") => "a call was unblocked without a person's decision".to_owned(),
             (Some(tool), _) => format!("{tool}: a person was asked"),
             (None, _) => "a person was asked".to_owned(),
         },
-        Kind::Rejected => format!("rejected: {}", codes()),
+        LeafKind::Rejected => format!("rejected: {}", codes()),
         _ => format!("{tool}: {outcome}"),
     }
 }

@@ -6,8 +6,8 @@ use answerback::Digest;
 use answerback::contract::atdf::ErrorBuilder;
 use answerback::contract::ui::{ArtifactId, ArtifactStatus};
 use answerback_http::{Principal, Problem, ProblemKind, Routes, Scope};
-use answerback_ledger::{Draft, Id, Token};
-use answerback_store::{Entry, StoreError, Transaction};
+use answerback_ledger::{Draft, LeafId, LeafToken};
+use answerback_store::{LedgerEntry, StoreError, Transaction};
 use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
@@ -106,7 +106,7 @@ async fn list(State(console): State<Arc<Console>>, Query(listed): Query<Artifact
 /// Returns the artifacts of a reply in their present state.
 pub(super) async fn brought_by(
     console: &Console,
-    entry: Entry,
+    entry: LedgerEntry,
 ) -> Result<Vec<ArtifactDocument>, Problem> {
     let store = console.store.clone();
     aside(move || {
@@ -256,7 +256,7 @@ fn drafted(
         "artifact": id, "version": version, "status": status, "by": by.name(), "surface": surface_of(by),
     });
     let part = console.store.part("decision", said.to_string().into_bytes())?;
-    let word = Token::new(status.as_str()).map_err(StoreError::unit)?;
-    let about = Id::parse(id.as_str()).map_err(StoreError::unit)?;
+    let word = LeafToken::new(status.as_str()).map_err(StoreError::unit)?;
+    let about = LeafId::parse(id.as_str()).map_err(StoreError::unit)?;
     Ok(Draft::decision(about, word, Digest::of(held), version as u64).with_part(part))
 }

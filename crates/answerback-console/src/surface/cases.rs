@@ -8,8 +8,8 @@ use answerback::case::{CaseKind, CaseState, DecisionError, Submission};
 use answerback::contract::atdf::ErrorBuilder;
 use answerback::finding::secrets;
 use answerback_http::{Closing, Principal, Problem, ProblemKind, Routes, Scope};
-use answerback_record::system::now;
-use answerback_record::tell_acknowledgement;
+use answerback_store::recording::append_acknowledgement_event;
+use answerback_store::system::now;
 use answerback_store::{CaseFilter, CaseRecord, CaseStatus, StoreError, Transaction};
 use axum::Extension;
 use axum::body::Bytes;
@@ -270,9 +270,9 @@ async fn seen(
     };
     let (case, is_hidden) = (found.case.clone(), found.private.is_some());
     let tell = move |transaction: &mut dyn Transaction| {
-        tell_acknowledgement(transaction, &case, said.clone())?;
+        append_acknowledgement_event(transaction, &case, said.clone())?;
         // Once the decision is acknowledged, its private part is no longer needed.
-        if is_hidden { transaction.keep_private(&case.id, None) } else { Ok(()) }
+        if is_hidden { transaction.store_private(&case.id, None) } else { Ok(()) }
     };
     let ticket = console.store.write(tell);
     let written = ticket.map_err(|error| store_problem(&error))?.await;

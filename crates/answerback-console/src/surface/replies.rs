@@ -8,9 +8,9 @@ use answerback::contract::{Contract, Profile, recognise};
 use answerback::convert::{Inputs, convert};
 use answerback::json::{Document, Limits, read};
 use answerback_http::{Principal, Problem, ProblemKind, Routes, Scope};
-use answerback_ledger::{Id, Kind};
-use answerback_record::{RESPONSE, TAKEN};
-use answerback_store::{CaseFilter, Entry, Filter, Store, StoreError, entry_reference};
+use answerback_ledger::{LeafId, LeafKind};
+use answerback_store::recording::{RESPONSE, RESPONSE_ID_TAKEN};
+use answerback_store::{CaseFilter, EntryFilter, LedgerEntry, Store, StoreError, entry_reference};
 use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
@@ -29,7 +29,8 @@ use crate::reply::{ReplyView, Row, SubmittedReply, TakeInError, part, part_text,
 /// The largest document that is recorded.
 const LARGEST: usize = 16 << 20;
 /// The kinds in a list without a filter on kinds.
-const KINDS: [Kind; 4] = [Kind::Response, Kind::Rejected, Kind::Validation, Kind::Escalation];
+const KINDS: [LeafKind; 4] =
+    [LeafKind::Response, LeafKind::Rejected, LeafKind::Validation, LeafKind::Escalation];
 /// The number of entries that are read at a time when some are filtered out.
 const PAGE: usize = 256;
 /// The largest number of findings in one response. `answerback check` reports all of them.
@@ -109,7 +110,7 @@ async fn hand_in(
         ),
         error @ TakeInError::Taken { .. } => {
             console.live.nudge();
-            let told = ErrorBuilder::new(TAKEN, error.to_string(), "response_id")
+            let told = ErrorBuilder::new(RESPONSE_ID_TAKEN, error.to_string(), "response_id")
                 .condition("A response id means one response, as it was when it was first recorded")
                 .solution("Give the response an id of its own");
             Problem::told(ProblemKind::Conflict, told)
@@ -208,8 +209,8 @@ pub(super) struct Listed {
 }
 
 impl Listed {
-    fn filter(&self) -> Result<Filter, Problem> {
-        let mut filter = Filter::default().newest_first();
+    fn filter(&self) -> Result<EntryFilter, Problem> {
+        let mut filter = EntryFilter::default().newest_first();
         if let Some(outcome) = some(self.outcome.clone()) {
             filter = filter.with_outcome(outcome);
         }
@@ -234,7 +235,7 @@ impl Listed {
         Ok(filter)
     }
 
-    fn kinds(&self) -> Result<Option<Kind>, Problem> {
+    fn kinds(&self) -> Result<Option<LeafKind>, Problem> {
         let kind = some(self.kind.clone()).map(|word| {
             word.parse()
                 .map_err(|error| bad("kind", error, "Name a kind of entry, such as response"))
@@ -243,7 +244,12 @@ impl Listed {
     }
 
     /// Prepares the requested page of entries, newest first.
-    pub(super) fn read(self, store: &Store, kinds: &[Kind], usual: usize) -> Result<Read, Problem> {
+    pub(super) fn read(
+        self,
+        store: &Store,
+        kinds: &[LeafKind],
+        usual: usize,
+    ) -> Result<Read, Problem> {
         let (filter, kind) = (self.filter()?, self.kinds()?);
         let (before, count) = (self.before, limit(self.limit, usual, 200));
         let has_text = some(self.text.clone()).is_some();
@@ -255,8 +261,8 @@ impl Listed {
 /// A page to read.
 pub(super) struct Read {
     store: Store,
-    filter: Filter,
-    kinds: Vec<Kind>,
+    filter: EntryFilter,
+    kinds: Vec<LeafKind>,
     before: Option<u64>,
     count: usize,
     has_text: bool,
@@ -277,7 +283,8 @@ impl Read {
             let most = if kinds.is_empty() { self.count } else { self.count.max(PAGE) };
             let page = self.store.entries(&filter, before, most)?;
             let is_full = page.entries.len() == most;
-            let is_wanted = |entry: &Entry| kinds.is_empty() || kinds.contains(&entry.leaf.kind());
+            let is_wanted =
+                |entry: &LedgerEntry| kinds.is_empty() || kinds.contains(&entry.leaf.kind());
             entries.extend(page.entries.into_iter().filter(is_wanted));
             if entries.len() > self.count {
                 entries.truncate(self.count);
@@ -296,7 +303,7 @@ impl Read {
 
 /// A page that was read.
 pub(super) struct Page {
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<LedgerEntry>,
     /// The index before which the next page continues.
     pub(super) next: Option<u64>,
     /// The number of entries in the log.
@@ -333,16 +340,16 @@ async fn list(State(console): State<Arc<Console>>, Query(listed): Query<Listed>)
 }
 
 /// Returns the entry with this id or index.
-pub(super) async fn find(console: &Console, id: &str) -> Result<Entry, Problem> {
+pub(super) async fn find(console: &Console, id: &str) -> Result<LedgerEntry, Problem> {
     let store = console.store.clone();
-    let (number, id) = (id.parse::<u64>().ok(), Id::parse(id).ok());
+    let (number, id) = (id.parse::<u64>().ok(), LeafId::parse(id).ok());
     let entry = aside(move || {
         let index = match (number, id) {
             (Some(index), _) => Some(index),
             (None, Some(id)) => match store.reply_index(id)? {
                 Some(index) => Some(index),
                 None => {
-                    let filter = Filter::default().with_request_id(id).newest_first();
+                    let filter = EntryFilter::default().with_request_id(id).newest_first();
                     store.entries(&filter, None, 1)?.entries.first().map(|entry| entry.index)
                 }
             },
@@ -420,7 +427,7 @@ fn judged(shown: &ReplyView) -> Value {
 }
 
 /// Returns the parts of an entry, including those that were erased.
-pub(super) fn parts(entry: &Entry) -> Vec<Value> {
+pub(super) fn parts(entry: &LedgerEntry) -> Vec<Value> {
     let commitments = entry.leaf.commitments();
     commitments
         .iter()

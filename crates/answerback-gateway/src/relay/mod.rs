@@ -832,7 +832,7 @@ pub(crate) fn repeated_name(message: &Message) -> String {
 /// Returns the prefix for the ids of a relay's own requests. Without randomness there is no client either, so no
 /// relay uses the default.
 fn own_prefix() -> String {
-    let random: [u8; 8] = answerback_record::system::random().unwrap_or_default();
+    let random: [u8; 8] = answerback_store::system::random().unwrap_or_default();
     format!("{OURS}/{:016x}", u64::from_be_bytes(random))
 }
 

@@ -160,11 +160,11 @@ impl EndpointRequest<'_> {
             return no_room(full, &initialize);
         }
         let (Ok(client), Ok(name)) =
-            (Client::new(&self.principal), answerback_record::system::uuid())
+            (Client::new(&self.principal), answerback_store::system::uuid())
         else {
             return refuse(StatusCode::SERVICE_UNAVAILABLE, Some(&initialize), NO_RANDOMNESS);
         };
-        let Ok(word) = answerback_record::system::random::<4>() else {
+        let Ok(word) = answerback_store::system::random::<4>() else {
             return refuse(StatusCode::SERVICE_UNAVAILABLE, Some(&initialize), NO_RANDOMNESS);
         };
         let word = format!("{:08x}", u32::from_be_bytes(word));

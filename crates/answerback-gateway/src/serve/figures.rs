@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use answerback_store::{CaseFilter, CaseStatus, Stats, Store};
+use answerback_store::{CaseFilter, CaseStatus, Store, StoreStats};
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge};
 
 use super::{Current, Service};
@@ -60,7 +60,7 @@ fn show_cases(store: &Store) {
     }
 }
 
-fn show_store(stats: &Stats) {
+fn show_store(stats: &StoreStats) {
     let is_good = stats.health.check().is_ok();
     gauge!("answerback_store_healthy").set(f64::from(u8::from(is_good)));
     gauge!("answerback_store_warnings").set(number(stats.warnings.len() as u64));

@@ -26,7 +26,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use answerback_http::{Principal, Routes, Scope};
 use answerback_ledger::leaf::Subject;
 use answerback_mcp::wire::Message;
-use answerback_store::{Health, StoreError};
+use answerback_store::{StoreError, StoreHealth};
 use axum::body::Body;
 use axum::extract::Path;
 use axum::http::{HeaderMap, Request, StatusCode};
@@ -195,7 +195,7 @@ impl Service {
                 })?;
                 match store.stats().health {
                     // Every client can read this text, so it leaves the cause to the log.
-                    Health::Poisoned { .. } => {
+                    StoreHealth::Poisoned { .. } => {
                         Err("the store cannot be written; the log says why".to_owned())
                     }
                     health => health.check(),

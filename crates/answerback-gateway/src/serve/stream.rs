@@ -14,10 +14,7 @@ const CATCHING_UP: StreamUsage = StreamUsage { events: 128, bytes: 2 << 20 };
 /// Holds the messages about one request, or about none, in order. It stores unread messages, and read messages
 /// that a resuming client may have missed.
 #[derive(Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "the flags are independent of each other"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "the flags are independent of each other")]
 pub(super) struct Stream {
     pub(super) number: u64,
     /// The request that the stream answers. It is `None` for messages that belong to no request.

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::Open;
 use crate::{
-    CaseFilter, CaseStatus, Event, Gap, NewCase, Settings, StoreError, StreamFilter,
+    CaseFilter, CaseStatus, EventGap, NewCase, Settings, StoreError, StoredEvent, StreamFilter,
     case_reference, entry_reference,
 };
 
@@ -123,7 +123,7 @@ pub(super) fn notes_lapse(open: Open<'_>) {
     let entry = store.append(Draft::request().with_part(part)).unwrap().wait().unwrap().value;
     let keep = |name: &'static str, text: &'static str, seconds, reference: Option<String>| {
         let unit = move |transaction: &mut dyn crate::Transaction| {
-            transaction.keep_note(name, text, at(seconds), reference.as_deref())?;
+            transaction.store_note(name, text, at(seconds), reference.as_deref())?;
             transaction.note(name)
         };
         store.write(unit).unwrap().wait().unwrap().value
@@ -135,7 +135,7 @@ pub(super) fn notes_lapse(open: Open<'_>) {
     assert_eq!(keep("a", "second", 2000, None).as_deref(), Some("second"));
     keep("b", "told", 3000, told);
     assert_eq!(store.note("b").unwrap().as_deref(), Some("told"));
-    let document = answerback_ledger::Token::new("document").unwrap();
+    let document = answerback_ledger::LeafToken::new("document").unwrap();
     let basis = answerback_ledger::leaf::Basis::Request;
     store.erase(entry.index, document, basis).unwrap().wait().unwrap();
     assert_eq!(store.note("b").unwrap(), None);
@@ -178,7 +178,7 @@ pub(super) fn the_first_decision_wins(open: Open<'_>) {
     let keep = |bytes: Option<&'static [u8]>| {
         let id = id.clone();
         let unit =
-            move |transaction: &mut dyn crate::Transaction| transaction.keep_private(&id, bytes);
+            move |transaction: &mut dyn crate::Transaction| transaction.store_private(&id, bytes);
         store.write(unit).unwrap().wait().unwrap();
         store.case(&kept.case.id).unwrap().unwrap().private
     };
@@ -240,21 +240,22 @@ pub(super) fn a_case_goes_with_what_it_comes_from(open: Open<'_>) {
             transaction.put_case(&new)?;
             let submission = Submission::about(&case, decision).with_by("somebody");
             transaction.decide_case(&id, &submission)?;
-            transaction.said_in(&id, &references[2])?;
+            transaction.add_words_source(&id, &references[2])?;
             transaction.append_event("notes", "note", Some(&case_reference(&id)), b"note")?;
             cases.push(id);
         }
         // A retry state without such a reference stays.
         let key = RetryKey::of_conversation("thread", "other");
         transaction.swap_attempt(&key, None, Some(&stepped(None, transaction.now())))?;
-        transaction.attempt_from(&key, &references[0])?;
-        transaction.attempt_from(&RetryKey::of_conversation("thread", "none"), &references[0])?;
+        transaction.add_attempt_source(&key, &references[0])?;
+        transaction
+            .add_attempt_source(&RetryKey::of_conversation("thread", "none"), &references[0])?;
         Ok((indexes, cases, transaction.attempt_sources(&key)?))
     });
     let (indexes, cases, sources) = told.unwrap().wait().unwrap().value;
     assert_eq!(sources, [entry_reference(indexes[0])]);
     let erase = |index: u64| {
-        let part = answerback_ledger::Token::new("seen").unwrap();
+        let part = answerback_ledger::LeafToken::new("seen").unwrap();
         store.erase(index, part, answerback_ledger::leaf::Basis::Request).unwrap().wait().unwrap();
     };
     let notes = || -> Vec<bool> {
@@ -318,7 +319,7 @@ pub(super) fn events_count_without_holes(open: Open<'_>) {
         .unwrap()
         .value;
     let last = store.events(41, None, 9).unwrap().events.remove(0);
-    assert_eq!((Some(last.seq), last.kind.as_str()), (end, Event::END));
+    assert_eq!((Some(last.seq), last.kind.as_str()), (end, StoredEvent::END));
     assert_eq!(last.body.unwrap().len(), 64);
     let again = store
         .write(|transaction| transaction.end_stream("one", Some("who")))
@@ -362,11 +363,11 @@ pub(super) fn events_count_without_holes(open: Open<'_>) {
     assert_eq!(store.prune_events(20).unwrap().wait().unwrap().value, 19);
     assert_eq!(store.prune_events(20).unwrap().wait().unwrap().value, 0);
     let page = store.events(5, None, 3).unwrap();
-    assert_eq!((page.gap, page.events[0].seq), (Some(Gap { from: 6, to: 19 }), 20));
+    assert_eq!((page.gap, page.events[0].seq), (Some(EventGap { from: 6, to: 19 }), 20));
     assert_eq!(store.events(19, None, 3).unwrap().gap, None);
     assert_eq!(store.prune_events(45).unwrap().wait().unwrap().value, 24);
     let page = store.events(5, None, 3).unwrap();
-    assert_eq!((page.gap, page.events[0].seq), (Some(Gap { from: 6, to: 44 }), 45));
+    assert_eq!((page.gap, page.events[0].seq), (Some(EventGap { from: 6, to: 44 }), 45));
     assert_eq!(store.events(0, Some("answerback/own"), 3).unwrap().events[0].seq, 44);
     let gone = store.stream("one").unwrap().unwrap();
     assert_eq!((store.event_minimum().unwrap(), gone.newest, gone.events), (45, 0, 11));

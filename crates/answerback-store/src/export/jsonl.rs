@@ -6,7 +6,7 @@ use data_encoding::BASE64;
 use super::line::{self, CheckpointLine, EntryLine, FirstLine, PartOf, RangeLine, RangeOf};
 use super::{ExportError, ExportProgress, PAGE, Span, checkpoints, leaves, otel, parsed};
 use crate::engine::{EngineRead, Hashes};
-use crate::{Filter, StoreError};
+use crate::{EntryFilter, StoreError};
 
 /// Writes a range of the log as JSON lines.
 pub(super) fn write(
@@ -25,7 +25,7 @@ pub(super) fn write(
         line::write(output, &RangeLine { range: RangeOf { from: *from, hashes } })?;
     }
     let total = size - from;
-    leaves(read, &Filter::default(), *from..*size, &mut |index, bytes, read| {
+    leaves(read, &EntryFilter::default(), *from..*size, &mut |index, bytes, read| {
         let leaf = parsed(index, &bytes)?;
         let parts = if leaf.member("parts").is_some() {
             PartOf::all(&read.parts(index).map_err(StoreError::from)?)

@@ -16,11 +16,11 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use answerback_ledger::{Checkpoint, Kind, Leaf, Note};
+use answerback_ledger::{Checkpoint, Leaf, LeafKind, Note};
 
 use crate::engine::EngineRead;
 use crate::reading;
-use crate::{Filter, Store, StoreError};
+use crate::{EntryFilter, Store, StoreError};
 
 /// The number of entries that are read at a time.
 const PAGE: usize = 256;
@@ -63,7 +63,7 @@ impl Export {
 /// The range that was exported.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Exported {
+pub struct ExportSummary {
     /// The index of the first exported entry.
     pub from: u64,
     /// The size of the tree.
@@ -156,7 +156,7 @@ impl Store {
         export: Export,
         output: &mut dyn Write,
         progress: &mut dyn FnMut(ExportProgress),
-    ) -> Result<Exported, ExportError> {
+    ) -> Result<ExportSummary, ExportError> {
         self.export(export, |read, span| jsonl::write(read, span, export.otel, output, progress))
     }
 
@@ -172,7 +172,7 @@ impl Store {
         &self,
         directory: impl AsRef<Path>,
         progress: &mut dyn FnMut(ExportProgress),
-    ) -> Result<Exported, ExportError> {
+    ) -> Result<ExportSummary, ExportError> {
         let directory = directory.as_ref();
         self.export(Export::new(), |read, span| tiles::write(read, span, directory, progress))
     }
@@ -191,7 +191,7 @@ impl Store {
         export: Export,
         output: &mut (dyn Write + Send),
         progress: &mut dyn FnMut(ExportProgress),
-    ) -> Result<Exported, ExportError> {
+    ) -> Result<ExportSummary, ExportError> {
         self.export(export, |read, span| parquet::write(read, span, output, progress))
     }
 
@@ -200,11 +200,11 @@ impl Store {
         &self,
         export: Export,
         write: impl FnOnce(&mut dyn EngineRead, &Span) -> Result<(), ExportError>,
-    ) -> Result<Exported, ExportError> {
+    ) -> Result<ExportSummary, ExportError> {
         self.read(|read| {
             let exported = Span::read(read, export).and_then(|span| {
                 write(read, &span)?;
-                Ok(Exported { from: span.from, size: span.size })
+                Ok(ExportSummary { from: span.from, size: span.size })
             });
             // Return the export's error as a value, so that the read transaction ends normally.
             Ok(exported)
@@ -258,7 +258,7 @@ impl Span {
         read: &mut dyn EngineRead,
         behind: Range<u64>,
     ) -> Result<(), ExportError> {
-        let erasures = Filter::default().with_kind(Kind::Erasure);
+        let erasures = EntryFilter::default().with_kind(LeafKind::Erasure);
         leaves(read, &erasures, behind, &mut |erasure, leaf, _| match parsed(erasure, &leaf)?
             .index("target_index")
         {
@@ -273,7 +273,7 @@ impl Span {
 /// Returns the key that the newest key entry in this range introduces, if there is one.
 fn key_at(read: &mut dyn EngineRead, entries: Range<u64>) -> Result<Option<String>, ExportError> {
     let mut key = None;
-    let configs = Filter::default().with_kind(Kind::Config);
+    let configs = EntryFilter::default().with_kind(LeafKind::Config);
     leaves(read, &configs, entries, &mut |index, leaf, _| {
         let leaf = parsed(index, &leaf)?;
         if leaf.text("subject") == Some("key") {
@@ -290,7 +290,7 @@ type EntryVisitor<'a> =
 /// Visits the leaves of a range, one page at a time.
 fn leaves(
     read: &mut dyn EngineRead,
-    filter: &Filter,
+    filter: &EntryFilter,
     mut range: Range<u64>,
     visit: &mut EntryVisitor<'_>,
 ) -> Result<(), ExportError> {

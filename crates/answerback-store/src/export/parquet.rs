@@ -14,7 +14,7 @@ use parquet::schema::types::Type;
 use serde_json::{Map, Value};
 
 use super::{ExportError, ExportProgress, Span, leaves, otel, parsed};
-use crate::Filter;
+use crate::EntryFilter;
 use crate::engine::EngineRead;
 
 /// The number of entries in a row group, which is held in memory.
@@ -226,7 +226,7 @@ pub(super) fn write(
     let mut file = SerializedFileWriter::new(output, Arc::new(schema), Arc::new(properties))?;
     let total = span.size - span.from;
     let mut waiting = Vec::new();
-    leaves(read, &Filter::default(), span.from..span.size, &mut |index, bytes, _| {
+    leaves(read, &EntryFilter::default(), span.from..span.size, &mut |index, bytes, _| {
         let leaf = parsed(index, &bytes)?;
         let attributes = otel::attributes(&leaf);
         waiting.push(ParquetRow { index, leaf, bytes, attributes });

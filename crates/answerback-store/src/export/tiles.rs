@@ -8,7 +8,7 @@ use answerback_ledger::tree::HashReader;
 use super::line::{self, CheckpointLine, PartOf, PartsLine};
 use super::{ExportError, ExportProgress, Span, checkpoints, leaves, parsed};
 use crate::engine::{EngineRead, Hashes};
-use crate::{Filter, StoreError};
+use crate::{EntryFilter, StoreError};
 
 /// Writes the log as a C2SP tlog-tiles directory.
 pub(super) fn write(
@@ -62,7 +62,7 @@ fn entries(
     let mut output = directory.output("parts.jsonl")?;
     let mut waiting: Vec<Vec<u8>> = Vec::new();
     let total = span.size - span.from;
-    leaves(read, &Filter::default(), span.from..span.size, &mut |index, bytes, read| {
+    leaves(read, &EntryFilter::default(), span.from..span.size, &mut |index, bytes, read| {
         if parsed(index, &bytes)?.member("parts").is_some() {
             let parts = PartOf::all(&read.parts(index).map_err(StoreError::from)?);
             if !parts.is_empty() {

@@ -20,8 +20,8 @@ mod write;
 
 use postgres::error::SqlState;
 
+use crate::engine::OpenTextIndex;
 use crate::engine::{Engine, EngineError, EngineFailure, EngineRead, EngineResult, Opener};
-use crate::store::OpenText;
 use crate::{Settings, StoreError};
 use session::{PostgresConnection, PostgresSession};
 
@@ -47,7 +47,7 @@ impl PostgresOpener {
     }
 
     /// Returns the function that opens the full-text index, which is in the same schema.
-    pub(crate) fn text(&self) -> OpenText {
+    pub(crate) fn text(&self) -> OpenTextIndex {
         let session = self.0.clone();
         Box::new(move |_| text::open(&session).map(Some))
     }
@@ -69,7 +69,7 @@ impl Opener for PostgresOpener {
 
     /// Steps out of the caller's async runtime. The driver blocks on its own runtime, which panics
     /// inside another one.
-    fn aside(&self, act: &mut dyn FnMut()) {
+    fn run_blocking(&self, act: &mut dyn FnMut()) {
         use tokio::runtime::{Handle, RuntimeFlavor};
         match Handle::try_current().map(|handle| handle.runtime_flavor()) {
             Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(act),
@@ -88,32 +88,32 @@ impl From<postgres::Error> for EngineError {
             // The server closed the connection: it shut down, an administrator ended the session,
             // or it was idle too long.
             Some(code) if ["57P01", "57P02", "57P03", "25P03"].contains(&code.code()) => {
-                EngineFailure::Lost
+                EngineFailure::Disconnected
             }
             Some(code) => match code.code().get(..2) {
-                Some("08") => EngineFailure::Lost,
+                Some("08") => EngineFailure::Disconnected,
                 // An invalid value or a violated constraint.
                 Some("22" | "23") => EngineFailure::Refused,
                 // An internal error, such as a damaged page.
                 Some("XX") => EngineFailure::Damaged,
                 _ => EngineFailure::Broken,
             },
-            None if is_lost(&error) => EngineFailure::Lost,
+            None if is_disconnected(&error) => EngineFailure::Disconnected,
             None => EngineFailure::Broken,
         };
-        Self::new(failure, said(&error))
+        Self::new(failure, describe(&error))
     }
 }
 
 /// True if the connection is lost, as opposed to an unreadable response.
-fn is_lost(error: &postgres::Error) -> bool {
+fn is_disconnected(error: &postgres::Error) -> bool {
     let source = std::error::Error::source(error);
     let io = source.and_then(|source| source.downcast_ref::<std::io::Error>());
     error.is_closed() || io.is_some()
 }
 
 /// Formats an error with the server's message. The driver's own text is only `db error`.
-fn said(error: &postgres::Error) -> String {
+fn describe(error: &postgres::Error) -> String {
     match (error.as_db_error(), std::error::Error::source(error)) {
         (Some(server), _) => format!("{} ({})", server.message(), server.code().code()),
         (None, Some(source)) => format!("{error}: {source}"),

@@ -2,12 +2,12 @@ use std::collections::HashMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use answerback_ledger::Id;
+use answerback_ledger::LeafId;
 use postgres::types::ToSql;
 use postgres::{Client, Config, NoTls, Row, Statement};
 
 use super::uint;
-use crate::engine::{EngineError, EngineFailure, EngineResult, Linked};
+use crate::engine::{EngineError, EngineFailure, EngineResult, LinkedEntries};
 use crate::{Random, Settings};
 
 /// The oldest supported PostgreSQL version, in the format of `server_version_num`.
@@ -61,7 +61,7 @@ impl PostgresSession {
         let mut client = self.config.connect(NoTls).map_err(|error| {
             EngineError::new(
                 EngineFailure::Broken,
-                format!("{}: {}", self.name, super::said(&error)),
+                format!("{}: {}", self.name, super::describe(&error)),
             )
         })?;
         let lock = self.lock_timeout.as_millis().max(1);
@@ -136,9 +136,9 @@ pub(crate) struct PostgresConnection {
 /// The results of the lookups for the units of a transaction, before the units run.
 #[derive(Default)]
 pub(super) struct Ahead {
-    pub(super) linked: HashMap<Id, Linked>,
-    pub(super) responses: HashMap<Id, Option<u64>>,
-    pub(super) replies: HashMap<Id, Option<u64>>,
+    pub(super) linked: HashMap<LeafId, LinkedEntries>,
+    pub(super) responses: HashMap<LeafId, Option<u64>>,
+    pub(super) replies: HashMap<LeafId, Option<u64>>,
 }
 
 impl PostgresConnection {
@@ -330,7 +330,9 @@ mod tests {
                 (Ok((rest, schema)), Ok(wanted)) => {
                     assert_eq!((rest.as_str(), schema.as_str()), wanted, "{url}");
                 }
-                (Err(said), Err(wanted)) => assert!(said.starts_with(wanted), "{url}: {said}"),
+                (Err(message), Err(wanted)) => {
+                    assert!(message.starts_with(wanted), "{url}: {message}")
+                }
                 (found, _) => panic!("{url}: {found:?}"),
             }
         }
@@ -347,10 +349,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_durable_is_said() {
+    fn settings_that_are_not_durable_give_warnings() {
         assert_eq!(warnings("on", "on", "on"), warnings("on", "on", "remote_apply"));
-        let said = [warnings("off", "on", "on"), warnings("on", "off", "on")];
-        assert!(said[0][0].starts_with("fsync is off") && said[1][0].starts_with("full_page"));
+        let texts = [warnings("off", "on", "on"), warnings("on", "off", "on")];
+        assert!(texts[0][0].starts_with("fsync is off") && texts[1][0].starts_with("full_page"));
         for low in ["off", "local", "remote_write"] {
             assert_eq!(warnings("on", "on", low).len(), 1, "{low}");
         }

@@ -3,7 +3,7 @@ use std::ops::Range;
 use super::session::{PostgresConnection, PostgresSession};
 use super::{int, limit, schema, uint};
 use crate::engine::{EngineError, EngineFailure, EngineResult};
-use crate::text::{IndexStep, TextIndex};
+use crate::engine::{IndexStep, TextIndex};
 
 /// The maximum length of one entry's indexed text, in bytes. A `tsvector` must be smaller than one
 /// megabyte.

@@ -4,20 +4,20 @@ use answerback::case::Case;
 use answerback::retry::State;
 use answerback::{Timestamp, UuidV7};
 use answerback_ledger::tile::Tile;
-use answerback_ledger::{Hash, Id, Kind};
+use answerback_ledger::{Hash, LeafId, LeafKind};
 use postgres::binary_copy::BinaryCopyInWriter;
 use postgres::types::{ToSql, Type};
 
 use super::session::{Ahead, Parameter, PostgresConnection};
 use super::{int, text, uint};
-use crate::blob::BlobRow;
 use crate::case::{kind_word, without_words};
 use crate::engine::{
-    Engine, EngineError, EngineFailure, EngineRead, EngineResult, EntryRow, Foreseen, Rows,
+    BlobRow, Engine, EngineError, EngineFailure, EngineRead, EngineResult, EntryRow, LookupHint,
+    Rows,
 };
-use crate::event::{Event, StreamDigest};
-use crate::table::{SqlCell, SqlColumn, SqlTable};
-use crate::{CaseRecord, Head, OWN_STREAMS};
+use crate::event::{StoredEvent, StreamDigest};
+use crate::tables::{SqlCell, SqlColumn, SqlTable};
+use crate::{CaseRecord, LogHead, OWN_STREAMS};
 
 fn micros(time: Timestamp) -> i64 {
     let micros = time.nanos_since(Timestamp::from_unix_micros(0)) / 1000;
@@ -25,7 +25,7 @@ fn micros(time: Timestamp) -> i64 {
 }
 
 fn json(value: &impl serde::Serialize) -> EngineResult<String> {
-    serde_json::to_string(value).map_err(|error| EngineError::damaged(error.to_string()))
+    Ok(serde_json::to_string(value)?)
 }
 
 fn optional(value: Option<&str>) -> EngineResult<Option<&str>> {
@@ -33,12 +33,12 @@ fn optional(value: Option<&str>) -> EngineResult<Option<&str>> {
 }
 
 /// Returns one kind of id for each row.
-fn ids(rows: &[EntryRow], id: impl Fn(&EntryRow) -> Option<&Id>) -> Vec<Option<&[u8]>> {
+fn ids(rows: &[EntryRow], id: impl Fn(&EntryRow) -> Option<&LeafId>) -> Vec<Option<&[u8]>> {
     rows.iter().map(|row| id(row).map(|id| id.as_bytes().as_slice())).collect()
 }
 
 impl Engine for PostgresConnection {
-    fn begin(&mut self) -> EngineResult<Option<Head>> {
+    fn begin(&mut self) -> EngineResult<Option<LogHead>> {
         if self.client.is_closed() {
             self.reconnect()?;
         }
@@ -51,8 +51,8 @@ impl Engine for PostgresConnection {
         self.now
     }
 
-    fn foresee(&mut self, kinds: &[Kind], foreseen: &[Foreseen]) -> EngineResult<()> {
-        self.look_ahead(kinds, foreseen)
+    fn look_up_ahead(&mut self, kinds: &[LeafKind], hints: &[LookupHint]) -> EngineResult<()> {
+        self.fill_ahead(kinds, hints)
     }
 
     fn moved(&mut self) -> EngineResult<Option<String>> {
@@ -100,7 +100,7 @@ impl Engine for PostgresConnection {
             self.writer, self.batch
         ));
         match committed.map_err(EngineError::from) {
-            Err(lost) if lost.failure == EngineFailure::Lost => self.resolve(lost),
+            Err(lost) if lost.failure == EngineFailure::Disconnected => self.resolve(lost),
             Err(error) => {
                 // The server responded, so the transaction failed and still needs a rollback.
                 self.is_begun = true;
@@ -190,7 +190,7 @@ impl Engine for PostgresConnection {
         Ok(())
     }
 
-    fn keep_checkpoint(&mut self, size: u64, note: &str) -> EngineResult<()> {
+    fn store_checkpoint(&mut self, size: u64, note: &str) -> EngineResult<()> {
         self.execute(
             "INSERT INTO checkpoint(size, note) VALUES ($1, $2) ON CONFLICT DO NOTHING",
             &[&int(size), &note],
@@ -206,7 +206,7 @@ impl Engine for PostgresConnection {
         Ok(())
     }
 
-    fn save_head(&mut self, head: &Head, note: Option<&str>) -> EngineResult<()> {
+    fn save_head(&mut self, head: &LogHead, note: Option<&str>) -> EngineResult<()> {
         self.execute(
             "WITH signed AS (UPDATE meta SET value = $7 WHERE key = 'signer' AND value <> $7)
              UPDATE head SET size = $1, frontier = $2, root = $3, last_ts = $4, minimum = $5, event_seq = $6,
@@ -271,7 +271,7 @@ impl Engine for PostgresConnection {
         Ok(true)
     }
 
-    fn keep_note(
+    fn store_note(
         &mut self,
         key: &str,
         note: &str,
@@ -286,7 +286,7 @@ impl Engine for PostgresConnection {
         Ok(())
     }
 
-    fn attempt_from(&mut self, key: &str, reference: &str) -> EngineResult<()> {
+    fn add_attempt_source(&mut self, key: &str, reference: &str) -> EngineResult<()> {
         self.execute(
             "INSERT INTO attempt_source(ref, key) SELECT $2, key FROM attempt WHERE key = $1
              ON CONFLICT DO NOTHING",
@@ -344,7 +344,7 @@ impl Engine for PostgresConnection {
         Ok(swapped == 1)
     }
 
-    fn case_from(&mut self, id: &UuidV7, reference: &str, said: bool) -> EngineResult<()> {
+    fn add_case_source(&mut self, id: &UuidV7, reference: &str, said: bool) -> EngineResult<()> {
         self.execute(
             "INSERT INTO case_source(ref, id, said) SELECT $2, id, $3 FROM case_record WHERE id = $1
              ON CONFLICT DO NOTHING",
@@ -369,7 +369,7 @@ impl Engine for PostgresConnection {
         )
     }
 
-    fn append_events(&mut self, events: &[Event]) -> EngineResult<()> {
+    fn append_events(&mut self, events: &[StoredEvent]) -> EngineResult<()> {
         if events.is_empty() {
             return Ok(());
         }

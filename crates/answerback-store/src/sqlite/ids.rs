@@ -17,7 +17,7 @@
 use std::collections::BTreeSet;
 use std::ops::{Bound, Range};
 
-use answerback_ledger::Id;
+use answerback_ledger::LeafId;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{SqliteConnection, int, uint};
@@ -60,7 +60,7 @@ pub(super) fn upgrade(connection: &Connection) -> EngineResult<()> {
 }
 
 /// An id with the index of its entry.
-type IdRow = (Id, u64);
+type IdRow = (LeafId, u64);
 
 /// Holds the ids of the newest entries for a writer.
 #[derive(Debug, Default)]
@@ -91,7 +91,7 @@ impl Newest {
         self.added.clear();
     }
 
-    fn with(&self, id: Id) -> impl Iterator<Item = u64> {
+    fn with(&self, id: LeafId) -> impl Iterator<Item = u64> {
         let all = (Bound::Included((id, 0)), Bound::Included((id, u64::MAX)));
         self.ids.range(all).map(|(_, seq)| *seq)
     }
@@ -107,7 +107,7 @@ fn carried(row: &EntryRow) -> impl Iterator<Item = IdRow> {
 impl SqliteConnection {
     /// Returns the entries that may have an id, in order. The list is complete, but may include
     /// entries with the id in another column.
-    pub(super) fn entries_with(&mut self, id: Id) -> EngineResult<Vec<u64>> {
+    pub(super) fn entries_with(&mut self, id: LeafId) -> EngineResult<Vec<u64>> {
         let mut found = if self.is_writer {
             self.follow()?;
             let mut found = self.seqs(
@@ -132,7 +132,7 @@ impl SqliteConnection {
         Ok(found)
     }
 
-    fn seqs(&self, sql: &str, id: Id) -> EngineResult<Vec<u64>> {
+    fn seqs(&self, sql: &str, id: LeafId) -> EngineResult<Vec<u64>> {
         self.rows(sql, [id.as_bytes()], |row| Ok(uint(row.get(0)?)))
     }
 
@@ -189,7 +189,7 @@ impl SqliteConnection {
             for bytes in ids.into_iter().flatten() {
                 let bytes = <[u8; 16]>::try_from(bytes)
                     .map_err(|_| EngineError::damaged("an id has 16 bytes".to_owned()))?;
-                carried.push((Id::from(bytes), uint(seq)));
+                carried.push((LeafId::from(bytes), uint(seq)));
             }
         }
         Ok(carried)
@@ -275,11 +275,11 @@ mod tests {
     use std::collections::BTreeMap;
     use std::path::{Path, PathBuf};
 
-    use answerback_ledger::{Draft, Id, Token};
+    use answerback_ledger::{Draft, LeafId, LeafToken};
     use rusqlite::Connection;
 
     use super::{TOGETHER, YOUNG};
-    use crate::{Appended, Filter, Settings, Store, StoreError};
+    use crate::{AppendedEntry, EntryFilter, Settings, Store, StoreError};
 
     /// A store file that several stores have open, like several processes.
     struct Desk {
@@ -309,7 +309,7 @@ mod tests {
         }
 
         /// Appends entries through the stores in turn.
-        fn append(&self, draft: Draft) -> Result<Appended, StoreError> {
+        fn append(&self, draft: Draft) -> Result<AppendedEntry, StoreError> {
             let turn = usize::try_from(self.stores[0].head().unwrap().size).unwrap();
             self.stores[turn / 3 % self.stores.len()]
                 .append(draft)
@@ -320,17 +320,17 @@ mod tests {
     }
 
     /// Returns an id without order. A reply id starts with its number, and so has an order.
-    fn id(number: u64) -> Id {
+    fn id(number: u64) -> LeafId {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
         bytes[8..].copy_from_slice(&number.to_be_bytes());
-        Id::from(bytes)
+        LeafId::from(bytes)
     }
 
-    fn reply_id(number: u64) -> Id {
+    fn reply_id(number: u64) -> LeafId {
         let mut bytes = [7; 16];
         bytes[..8].copy_from_slice(&number.to_be_bytes());
-        Id::from(bytes)
+        LeafId::from(bytes)
     }
 
     const REQUEST: u64 = 1_000_000;
@@ -339,7 +339,7 @@ mod tests {
     /// reply id.
     fn answer(number: u64) -> Draft {
         let draft = Draft::response().with_request_id(id(REQUEST + number));
-        let draft = draft.with_outcome(&Token::new("ok").unwrap());
+        let draft = draft.with_outcome(&LeafToken::new("ok").unwrap());
         match number % 3 {
             0 => draft.with_response_id(id(number)).with_reply_id(reply_id(number)),
             1 => draft.with_response_id(id(REQUEST + number)),
@@ -347,7 +347,7 @@ mod tests {
         }
     }
 
-    fn answer_id(number: u64) -> Id {
+    fn answer_id(number: u64) -> LeafId {
         match number % 3 {
             0 => id(number),
             1 => id(REQUEST + number),
@@ -374,7 +374,7 @@ mod tests {
     fn assert_found(store: &Store, answers: &BTreeMap<u64, u64>) {
         for (number, index) in answers {
             assert_eq!(store.reply_index(answer_id(*number)).unwrap(), Some(*index), "{number}");
-            let filter = Filter::default().with_request_id(id(REQUEST + number));
+            let filter = EntryFilter::default().with_request_id(id(REQUEST + number));
             let found = store.entries(&filter, None, 10).unwrap().entries;
             let found: Vec<u64> = found.iter().map(|entry| entry.index).collect();
             assert!(found.len() == 2 && found[1] == *index, "{number}: {found:?}");

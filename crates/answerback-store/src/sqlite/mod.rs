@@ -17,8 +17,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use answerback_ledger::VerifierKey;
 
+use crate::engine::OpenTextIndex;
 use crate::engine::{Engine, EngineError, EngineFailure, EngineRead, EngineResult, Opener};
-use crate::store::OpenText;
 
 /// The first SQLite version without a bug that can lose a commit. The bug occurs when one
 /// connection writes while another one runs a checkpoint.
@@ -66,7 +66,7 @@ impl SqliteOpener {
     }
 
     /// Returns the function that opens the full-text index, in a second file next to the store.
-    pub(crate) fn text(&self) -> OpenText {
+    pub(crate) fn text(&self) -> OpenTextIndex {
         let mut path = self.path.clone().into_os_string();
         path.push("-text");
         let (path, lock_timeout) = (PathBuf::from(path), self.lock_timeout);

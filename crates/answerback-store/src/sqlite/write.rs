@@ -8,12 +8,11 @@ use rusqlite::params;
 
 use super::schema::GUARDS;
 use super::{SCRUB_DONE, SCRUB_WANTED, SqliteConnection, int, part_ids, truncate_log, uint};
-use crate::blob::BlobRow;
 use crate::case::{kind_word, without_words};
-use crate::engine::{Engine, EngineError, EngineRead, EngineResult, EntryRow};
-use crate::event::{Event, StreamDigest};
-use crate::table::{SqlCell, SqlTable};
-use crate::{CaseRecord, Head, OWN_STREAMS};
+use crate::engine::{BlobRow, Engine, EngineRead, EngineResult, EntryRow};
+use crate::event::{StoredEvent, StreamDigest};
+use crate::tables::{SqlCell, SqlTable};
+use crate::{CaseRecord, LogHead, OWN_STREAMS};
 
 fn micros(time: Timestamp) -> i64 {
     let micros = time.nanos_since(Timestamp::from_unix_micros(0)) / 1000;
@@ -27,11 +26,11 @@ impl SqliteConnection {
 }
 
 fn json(value: &impl serde::Serialize) -> EngineResult<String> {
-    serde_json::to_string(value).map_err(|error| EngineError::damaged(error.to_string()))
+    Ok(serde_json::to_string(value)?)
 }
 
 impl Engine for SqliteConnection {
-    fn begin(&mut self) -> EngineResult<Option<Head>> {
+    fn begin(&mut self) -> EngineResult<Option<LogHead>> {
         self.execute("BEGIN IMMEDIATE", [])?;
         self.head()
     }
@@ -93,7 +92,7 @@ impl Engine for SqliteConnection {
         Ok(true)
     }
 
-    fn want_scrub(&mut self) -> EngineResult<()> {
+    fn request_scrub(&mut self) -> EngineResult<()> {
         self.execute(
             "INSERT INTO meta(key, value) VALUES (?1, '1') ON CONFLICT (key) DO UPDATE
              SET value = CAST(value AS INTEGER) + 1",
@@ -131,9 +130,9 @@ impl Engine for SqliteConnection {
                 leaf.text("agent_id"),
                 leaf.text("tool"),
                 leaf.text("outcome"),
-                row.request_id.as_ref().map(answerback_ledger::Id::as_bytes),
-                row.response_id.as_ref().map(answerback_ledger::Id::as_bytes),
-                row.reply_id.as_ref().map(answerback_ledger::Id::as_bytes),
+                row.request_id.as_ref().map(answerback_ledger::LeafId::as_bytes),
+                row.response_id.as_ref().map(answerback_ledger::LeafId::as_bytes),
+                row.reply_id.as_ref().map(answerback_ledger::LeafId::as_bytes),
                 row.hash.as_bytes(),
                 leaf.bytes(),
             ])?;
@@ -159,7 +158,7 @@ impl Engine for SqliteConnection {
         Ok(())
     }
 
-    fn keep_checkpoint(&mut self, size: u64, note: &str) -> EngineResult<()> {
+    fn store_checkpoint(&mut self, size: u64, note: &str) -> EngineResult<()> {
         self.execute(
             "INSERT OR IGNORE INTO checkpoint(size, note) VALUES (?1, ?2)",
             params![int(size), note],
@@ -175,7 +174,7 @@ impl Engine for SqliteConnection {
         Ok(())
     }
 
-    fn save_head(&mut self, head: &Head, note: Option<&str>) -> EngineResult<()> {
+    fn save_head(&mut self, head: &LogHead, note: Option<&str>) -> EngineResult<()> {
         self.execute(
             "UPDATE head SET size = ?1, frontier = ?2, root = ?3, last_ts = ?4, minimum = ?5, event_seq = ?6,
                note = coalesce(?7, note)",
@@ -229,7 +228,7 @@ impl Engine for SqliteConnection {
         Ok(true)
     }
 
-    fn keep_note(
+    fn store_note(
         &mut self,
         key: &str,
         text: &str,
@@ -244,7 +243,7 @@ impl Engine for SqliteConnection {
         Ok(())
     }
 
-    fn attempt_from(&mut self, key: &str, reference: &str) -> EngineResult<()> {
+    fn add_attempt_source(&mut self, key: &str, reference: &str) -> EngineResult<()> {
         self.execute(
             "INSERT INTO attempt_source(ref, key) SELECT ?2, key FROM attempt WHERE key = ?1
              ON CONFLICT DO NOTHING",
@@ -303,7 +302,7 @@ impl Engine for SqliteConnection {
         Ok(swapped == 1)
     }
 
-    fn case_from(&mut self, id: &UuidV7, reference: &str, said: bool) -> EngineResult<()> {
+    fn add_case_source(&mut self, id: &UuidV7, reference: &str, said: bool) -> EngineResult<()> {
         self.execute(
             "INSERT INTO case_source(ref, id, said) SELECT ?2, id, ?3 FROM case_record WHERE id = ?1
              ON CONFLICT DO NOTHING",
@@ -328,7 +327,7 @@ impl Engine for SqliteConnection {
         )
     }
 
-    fn append_events(&mut self, events: &[Event]) -> EngineResult<()> {
+    fn append_events(&mut self, events: &[StoredEvent]) -> EngineResult<()> {
         for event in events {
             self.execute(
                 "INSERT INTO event(seq, ts, stream, kind, ref, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",

@@ -4,7 +4,7 @@ use std::fs;
 
 use answerback_ledger::anchor::Divergence;
 use answerback_ledger::{Anchor, FileAnchor};
-use answerback_store::{Adopted, Settings, Store, StoreError};
+use answerback_store::{AdoptionOutcome, Settings, Store, StoreError};
 use rusqlite::Connection;
 
 use crate::scene::{Scene, append, judged};
@@ -13,7 +13,7 @@ use crate::scene::{Scene, append, judged};
 pub(crate) fn is_adopted(
     scene: &Scene,
     open: &dyn Fn() -> Result<Store, StoreError>,
-    adopt: &dyn Fn(&Settings) -> Result<Adopted, StoreError>,
+    adopt: &dyn Fn(&Settings) -> Result<AdoptionOutcome, StoreError>,
     (size, anchored): (u64, u64),
 ) {
     let before = fs::read(scene.path("anchor")).unwrap();

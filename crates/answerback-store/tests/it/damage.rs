@@ -3,8 +3,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use answerback_ledger::leaf::Basis;
-use answerback_ledger::{Draft, Token};
-use answerback_store::{Filter, Health, Settings, Store, StoreError, Transaction};
+use answerback_ledger::{Draft, LeafToken};
+use answerback_store::{EntryFilter, Settings, Store, StoreError, StoreHealth, Transaction};
 use rusqlite::Connection;
 
 use crate::scene::{Scene, WORDS, append, judged, tell_everything, told_key, verified};
@@ -94,7 +94,7 @@ fn changed_rows_poison_until_they_are_whole_again() {
     behind.execute("UPDATE head SET root = zeroblob(32)", []).unwrap();
     let refused = store.append(Draft::request()).unwrap().wait().unwrap_err();
     assert!(matches!(refused, StoreError::Damaged(_)), "{refused}");
-    assert!(matches!(store.stats().health, Health::Poisoned { .. }));
+    assert!(matches!(store.stats().health, StoreHealth::Poisoned { .. }));
     assert!(matches!(scene.open(), Err(StoreError::Damaged(_))));
     std::thread::sleep(std::time::Duration::from_millis(60));
     let refused = store.append(Draft::request()).unwrap().wait().unwrap_err();
@@ -105,7 +105,7 @@ fn changed_rows_poison_until_they_are_whole_again() {
         std::thread::sleep(std::time::Duration::from_millis(20));
         store.append(Draft::request()).unwrap().wait().is_ok()
     });
-    assert!(healed && store.stats().health == Health::Good);
+    assert!(healed && store.stats().health == StoreHealth::Good);
     verified(&store);
 }
 
@@ -145,12 +145,16 @@ fn erased_content_is_in_no_file() {
     append(&store, 300);
     wait_for_text(&store);
     let salt = *store.entry(entries[0]).unwrap().unwrap().parts[0].salt().as_bytes();
-    let text = Filter::default().with_text("quinceRequest");
+    let text = EntryFilter::default().with_text("quinceRequest");
     assert_eq!(store.entries(&text, None, 9).unwrap().entries.len(), 1);
     assert_eq!(words_left(&scene), WORDS);
     assert!(holding(&scene, b"quinceRequest") >= 2 && holding(&scene, &salt) >= 1);
     for index in entries {
-        store.erase(index, Token::new("seen").unwrap(), Basis::Request).unwrap().wait().unwrap();
+        store
+            .erase(index, LeafToken::new("seen").unwrap(), Basis::Request)
+            .unwrap()
+            .wait()
+            .unwrap();
     }
     // The index also processes the erasure entry, in case it was behind.
     wait_for_text(&store);
@@ -201,7 +205,11 @@ fn what_is_read_while_it_is_erased_goes_later() {
         reader
     });
     for index in entries {
-        store.erase(index, Token::new("seen").unwrap(), Basis::Request).unwrap().wait().unwrap();
+        store
+            .erase(index, LeafToken::new("seen").unwrap(), Basis::Request)
+            .unwrap()
+            .wait()
+            .unwrap();
     }
     store.update_text().unwrap();
     append(&store, 3);
@@ -280,7 +288,7 @@ fn a_refused_row_is_no_damage() {
     assert!(matches!(error, StoreError::Refused(_)), "{error}");
     assert_eq!(error.to_string(), "the store refused a row: no blobs here");
     append(&store, 2);
-    assert_eq!((store.stats().health, store.stats().poisonings), (Health::Good, 0));
+    assert_eq!((store.stats().health, store.stats().poisonings), (StoreHealth::Good, 0));
     verified(&store);
 }
 

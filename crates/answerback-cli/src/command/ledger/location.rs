@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use answerback::Digest;
 use answerback::config::StoreConfig;
 use answerback_gateway::RecordCommands;
-use answerback_store::{Adopted, Settings, Store};
+use answerback_store::{AdoptionOutcome, Settings, Store};
 use anyhow::{Context, bail};
 
 use super::witness;
@@ -235,7 +235,7 @@ impl Location {
     }
 
     /// Adopts a ledger that was restored from a copy older than its anchor.
-    pub(super) fn adopt(&self) -> anyhow::Result<Adopted> {
+    pub(super) fn adopt(&self) -> anyhow::Result<AdoptionOutcome> {
         if let Some(url) = self.url()? {
             return Store::adopt_postgres(&url, &self.settings()?)
                 .context("the ledger in the database");

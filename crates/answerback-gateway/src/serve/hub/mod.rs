@@ -125,7 +125,7 @@ impl Hub {
             names: names.clone(),
             waiting: Mutex::default(),
             prefix: {
-                let random: [u8; 8] = answerback_record::system::random().unwrap_or_default();
+                let random: [u8; 8] = answerback_store::system::random().unwrap_or_default();
                 format!("hub/{:016x}", u64::from_be_bytes(random))
             },
             routes: Mutex::default(),
