@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_written_goes_on_waiting() {
+    fn a_checkpoint_that_failed_is_written_later() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("missing/anchor");
         let mut anchor = FileAnchor::new(&path);
@@ -315,16 +315,16 @@ mod tests {
     }
 
     #[test]
-    fn an_anchor_that_starts_anew_keeps_what_it_remembered() {
+    fn a_restarted_anchor_backs_up_its_content() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("anchor");
         for round in 1..3 {
             let mut anchor = FileAnchor::new(&path);
             anchor.record(&note(7 + round), 0).unwrap();
             let before = fs::read(&path).unwrap();
-            let aside = anchor.restart(&note(3)).unwrap();
-            assert_eq!(fs::read(&aside).unwrap(), before);
-            assert!(aside.ends_with(&format!("anchor.before-adopt-{round}")), "{aside}");
+            let backup = anchor.restart(&note(3)).unwrap();
+            assert_eq!(fs::read(&backup).unwrap(), before);
+            assert!(backup.ends_with(&format!("anchor.before-adopt-{round}")), "{backup}");
             assert_eq!(anchor.newest().unwrap().unwrap().size(), 3);
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
@@ -346,18 +346,18 @@ mod tests {
     }
 
     #[test]
-    fn a_log_must_hold_what_is_anchored() {
+    fn a_log_must_contain_the_anchored_checkpoint() {
         let anchored = Checkpoint::read(&note(7)).unwrap();
-        let judge = |origin: &str, size, root: Hash| {
+        let compare = |origin: &str, size, root: Hash| {
             check(&anchored, origin, size, |_| Ok::<_, Infallible>(root)).unwrap()
         };
-        assert_eq!(judge("log", 7, anchored.root()), Ok(()));
-        assert_eq!(judge("log", 9, anchored.root()), Ok(()));
+        assert_eq!(compare("log", 7, anchored.root()), Ok(()));
+        assert_eq!(compare("log", 9, anchored.root()), Ok(()));
         assert_eq!(
-            judge("log", 6, anchored.root()),
+            compare("log", 6, anchored.root()),
             Err(Divergence::Behind { size: 6, anchored: 7 })
         );
-        assert_eq!(judge("log", 9, Hash::of_nothing()), Err(Divergence::Forked { size: 7 }));
-        assert!(matches!(judge("other", 9, anchored.root()), Err(Divergence::Stranger { .. })));
+        assert_eq!(compare("log", 9, Hash::of_nothing()), Err(Divergence::Forked { size: 7 }));
+        assert!(matches!(compare("other", 9, anchored.root()), Err(Divergence::Stranger { .. })));
     }
 }

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_note() {
+    fn malformed_notes_and_keys_are_rejected() {
         for text in [
             "",
             "x\n",

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_a_token() {
+    fn valid_and_invalid_tokens() {
         let longest = "a".repeat(LeafToken::LONGEST);
         for text in ["a", "A.b_c:d@e/f+g=h-9", longest.as_str()] {
             assert!(LeafToken::is_valid(text), "{text}");

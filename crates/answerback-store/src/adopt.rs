@@ -16,7 +16,7 @@ use crate::chain::Chain;
 use crate::engine::{Hashes, Opener};
 use crate::job::job;
 use crate::running_transaction::RunningTransaction;
-use crate::stats::Counters;
+use crate::stats::StoreCounters;
 use crate::transaction::Log;
 use crate::{Settings, StoreError};
 
@@ -34,7 +34,7 @@ pub struct AdoptionOutcome {
     /// The largest anchored size among the anchors that differed.
     pub anchored: u64,
     /// One text per anchor that differed, which says where the anchor's old content is backed up.
-    pub kept: Vec<String>,
+    pub backups: Vec<String>,
 }
 
 /// Records that the log is behind its anchors or differs from them, and restarts these anchors.
@@ -77,7 +77,7 @@ pub(crate) fn adopt(
     let (unit, ticket) = job(crate::engine::LookupHint::default(), unit);
     let mut jobs = [unit];
     let done =
-        chain.run(&mut jobs, settings, &Counters::default()).map_err(|failed| failed.error)?;
+        chain.run(&mut jobs, settings, &StoreCounters::default()).map_err(|failed| failed.error)?;
     for (unit, outcome) in jobs.into_iter().zip(done.outcomes) {
         unit.finish(outcome.map(|()| (done.size, done.root)));
     }
@@ -85,9 +85,9 @@ pub(crate) fn adopt(
     let text = chain.engine.newest_checkpoint()?.unwrap_or_default();
     let note = Note::parse(&text).map_err(|error| StoreError::Damaged(error.to_string()))?;
     let anchored = diverged.iter().map(|(_, anchored)| anchored.size()).max().unwrap_or_default();
-    let kept = diverged.iter_mut().map(|(anchor, _)| anchor.restart(&note));
-    let kept = kept.collect::<Result<_, _>>()?;
-    Ok(AdoptionOutcome { index, size, anchored, kept })
+    let backups = diverged.iter_mut().map(|(anchor, _)| anchor.restart(&note));
+    let backups = backups.collect::<Result<_, _>>()?;
+    Ok(AdoptionOutcome { index, size, anchored, backups })
 }
 
 /// Formats an anchored checkpoint for the entry.

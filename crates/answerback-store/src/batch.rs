@@ -13,7 +13,7 @@ use crate::chain::Chain;
 use crate::engine::{EngineError, EngineFailure, EngineResult};
 use crate::job::WriterJob;
 use crate::running_transaction::{ANSWERS, BatchRows, CLOCK_TOLERANCE, RunningTransaction};
-use crate::stats::Counters;
+use crate::stats::StoreCounters;
 use crate::transaction::Log;
 use crate::{LogHead, Settings, StoreError};
 
@@ -48,7 +48,7 @@ impl Chain {
         &mut self,
         jobs: &mut [Box<dyn WriterJob>],
         settings: &Settings,
-        counters: &Counters,
+        counters: &StoreCounters,
     ) -> Result<BatchOutcome, BatchFailure> {
         let mut tries = 1;
         loop {
@@ -74,7 +74,7 @@ impl Chain {
         &mut self,
         jobs: &mut [Box<dyn WriterJob>],
         settings: &Settings,
-        counters: &Counters,
+        counters: &StoreCounters,
     ) -> Result<BatchOutcome, (Option<EngineFailure>, StoreError)> {
         let head = match self.engine.begin() {
             Ok(Some(head)) => head,
@@ -100,7 +100,7 @@ impl Chain {
         head: &LogHead,
         jobs: &mut [Box<dyn WriterJob>],
         settings: &Settings,
-        counters: &Counters,
+        counters: &StoreCounters,
     ) -> Result<BatchOutcome, (Option<EngineFailure>, StoreError)> {
         self.catch_up(head).map_err(other_failure)?;
         if let Some(to) = self.engine.moved().map_err(engine_failure)? {
@@ -117,13 +117,13 @@ impl Chain {
         }
         // The clock entry is logged when the clock falls behind, and again when it steps back
         // further.
-        let behind = work.is_clock_set_back().then_some(now);
-        let is_step = behind.is_some_and(|now| {
+        let set_back_at = work.is_clock_set_back().then_some(now);
+        let is_step = set_back_at.is_some_and(|now| {
             self.set_back_at.is_none_or(|before| now < before.saturating_sub(CLOCK_TOLERANCE))
         });
         if is_step {
             work.append_clock().map_err(other_failure)?;
-            Counters::add(&counters.clock_steps, 1);
+            StoreCounters::add(&counters.clock_steps, 1);
         }
         let mut outcomes = Vec::with_capacity(jobs.len());
         for job in jobs {
@@ -155,8 +155,8 @@ impl Chain {
         }
         let (size, root) = (staged.head.size, staged.head.root);
         (self.edge, self.frontier) = (staged.edge, staged.head.frontier);
-        self.set_back_at = behind;
-        Counters::add(&counters.entries, rows.entries.len() as u64);
+        self.set_back_at = set_back_at;
+        StoreCounters::add(&counters.entries, rows.entries.len() as u64);
         if let Some(key) = rows.next_key {
             self.key = key;
             self.install_next_key();
@@ -222,8 +222,8 @@ impl Chain {
         let note = staged.note.as_ref().map(ToString::to_string);
         // The newest checkpoint covers all earlier ones. Store permanently only those that complete
         // a tile or introduce a key.
-        let is_kept = !staged.tiles.is_empty() || rows.next_key.is_some();
-        if let Some(note) = note.as_ref().filter(|_| is_kept) {
+        let is_permanent = !staged.tiles.is_empty() || rows.next_key.is_some();
+        if let Some(note) = note.as_ref().filter(|_| is_permanent) {
             engine.store_checkpoint(staged.head.size, note)?;
         }
         if rows.scrub {

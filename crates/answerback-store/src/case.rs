@@ -28,7 +28,7 @@ pub enum CaseStatus {
     /// A person decided the case.
     Decided,
     /// The case expired without a decision.
-    Lapsed,
+    Expired,
 }
 
 /// Returns the stored word for a case's kind.

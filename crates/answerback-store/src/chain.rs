@@ -13,7 +13,7 @@ use answerback_ledger::{Anchor, Checkpoint, Hash, KeyFile, Note, SigningKey, Ver
 
 use crate::engine::{Engine, EngineResult, Hashes, Opener};
 use crate::scrub_schedule::ScrubSchedule;
-use crate::stats::Counters;
+use crate::stats::StoreCounters;
 use crate::{LogHead, Settings, StoreError};
 
 /// The maximum number of entries of other processes that are followed one by one.
@@ -153,23 +153,23 @@ impl Chain {
 
     /// Passes the newest checkpoint to the anchors. A failing anchor does not stop the log; it is
     /// counted and reported.
-    pub(crate) fn anchor(&mut self, note: &Note, now: i64, counters: &Counters) {
+    pub(crate) fn anchor(&mut self, note: &Note, now: i64, counters: &StoreCounters) {
         self.each_anchor(counters, |anchor| anchor.record(note, now));
     }
 
     /// Makes the anchors store the checkpoints that they skipped.
-    pub(crate) fn close_anchors(&mut self, counters: &Counters) {
+    pub(crate) fn close_anchors(&mut self, counters: &StoreCounters) {
         self.each_anchor(counters, |anchor| anchor.close());
     }
 
     fn each_anchor(
         &mut self,
-        counters: &Counters,
+        counters: &StoreCounters,
         mut act: impl FnMut(&mut dyn Anchor) -> Result<(), AnchorError>,
     ) {
         let results = self.anchors.iter_mut().map(|anchor| act(anchor.as_mut()));
         let failures: Vec<_> = results.filter_map(Result::err).collect();
-        Counters::add(&counters.anchor_failures, failures.len() as u64);
+        StoreCounters::add(&counters.anchor_failures, failures.len() as u64);
         counters.set_anchors_failing(failures.iter().map(|error| with_causes(error)).collect());
     }
 }

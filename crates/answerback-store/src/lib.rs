@@ -1,5 +1,4 @@
-//! Stores the ledger and the data that changes together with it: retry states, cases, events and
-//! blobs.
+//! Stores the ledger and the data that changes with it: retry states, cases, events and blobs.
 //!
 //! A [`Store`] is a handle that any thread or task may hold. Each process has one writer thread. It
 //! groups waiting units of work into one transaction, signs one checkpoint, and acknowledges after
@@ -7,16 +6,18 @@
 //! lock and reads the head under it, so there is always one chain.
 //!
 //! A unit of work uses a [`Transaction`]. The engine is SQLite in one file (feature `sqlite`), or
-//! PostgreSQL for any number of machines (feature `postgres`). [`migrate`] moves a log from SQLite
-//! to PostgreSQL. [`recording`] turns documents into entries. The engines contain only SQL; all other code is shared. `conformance` (feature)
-//! tests that an engine meets the same guarantees. Reads and waiting block. Async callers await a
-//! [`Ticket`] and run reads on a blocking thread.
+//! PostgreSQL for any number of machines (feature `postgres`). The engines contain only SQL; all
+//! other code is shared. [`migrate`] moves a log from SQLite to PostgreSQL. [`recording`] turns
+//! documents into entries. Reads and waiting block. Async callers await a [`Ticket`] and run reads
+//! on a blocking thread.
 #![warn(missing_docs)]
 
 mod adopt;
 mod batch;
 mod case;
 mod chain;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 #[cfg(feature = "witness")]
 mod cosigning;
 mod effects;
@@ -53,9 +54,6 @@ mod transaction;
 mod witness;
 mod writer;
 
-#[cfg(feature = "conformance")]
-pub mod conformance;
-
 pub use adopt::AdoptionOutcome;
 pub use case::{CaseFilter, CasePage, CaseRecord, CaseStatus};
 #[cfg(feature = "witness")]
@@ -69,7 +67,6 @@ pub use head::LogHead;
 pub use migrate::{MoveProgress, MoveTarget, migrate};
 #[cfg(feature = "postgres")]
 pub use postgres::postgres_place;
-pub use randomness::fill_random;
 pub use retry_state::StoredRetryState;
 pub use settings::{Clock, OnFailure, Random, Settings};
 pub use stats::{LogTotals, StoreHealth, StoreStats};

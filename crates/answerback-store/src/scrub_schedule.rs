@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_is_tried_again_later_and_later() {
+    fn failed_scrubs_back_off() {
         let mut scrub = ScrubSchedule::default();
         assert!(!scrub.is_due());
         scrub.want();

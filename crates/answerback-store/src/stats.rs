@@ -84,7 +84,7 @@ pub struct LogTotals {
 macro_rules! counters {
     ($($name:ident),*) => {
         #[derive(Debug, Default)]
-        pub(crate) struct Counters {
+        pub(crate) struct StoreCounters {
             $(pub(crate) $name: AtomicU64,)*
             health: Mutex<StoreHealth>,
             warnings: Mutex<Vec<String>>,
@@ -92,7 +92,7 @@ macro_rules! counters {
             anchors_failing: Mutex<Vec<String>>,
         }
 
-        impl Counters {
+        impl StoreCounters {
             pub(crate) fn read(&self) -> StoreStats {
                 let lines = |kept: &Mutex<Vec<String>>| {
                     kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -125,7 +125,7 @@ counters!(
     text_position
 );
 
-impl Counters {
+impl StoreCounters {
     pub(crate) fn add(counter: &AtomicU64, number: u64) {
         counter.fetch_add(number, Ordering::Relaxed);
     }
@@ -233,9 +233,9 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_anchor_is_told_of_when_it_begins_and_ends() {
+    fn a_failing_anchor_is_logged_once_at_start_and_end() {
         let lines = Arc::new(Lines::default());
-        let counters = Counters::default();
+        let counters = StoreCounters::default();
         let failing = |reasons: &[&str]| {
             counters.set_anchors_failing(reasons.iter().map(|&reason| reason.to_owned()).collect());
         };

@@ -14,7 +14,7 @@ use answerback::Timestamp;
 use crate::engine::{EngineRead, OpenTextIndex, Opener};
 use crate::queue::Queue;
 use crate::reading::Readers;
-use crate::stats::Counters;
+use crate::stats::StoreCounters;
 use crate::{Settings, StoreError};
 
 /// A handle to a store. Clones share one writer. Dropping the last handle lets the writer finish
@@ -39,7 +39,7 @@ pub struct Store(Arc<StoreInner>);
 struct StoreInner {
     settings: Settings,
     queue: Arc<Queue>,
-    counters: Arc<Counters>,
+    counters: Arc<StoreCounters>,
     readers: Arc<Readers>,
     open_text: OpenTextIndex,
     stop: Arc<AtomicBool>,

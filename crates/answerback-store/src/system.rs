@@ -17,7 +17,7 @@ pub fn now() -> Timestamp {
 /// must not start.
 pub fn random<const N: usize>() -> std::io::Result<[u8; N]> {
     let mut bytes = [0; N];
-    crate::fill_random(&mut bytes)?;
+    crate::randomness::fill_random(&mut bytes)?;
     Ok(bytes)
 }
 

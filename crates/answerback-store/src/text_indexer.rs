@@ -12,7 +12,7 @@ use answerback_ledger::{Leaf, LeafKind};
 use crate::engine::{EngineRead, EngineResult, IndexStep, TextIndex};
 use crate::reading::Readers;
 use crate::scrub_schedule::ScrubSchedule;
-use crate::stats::Counters;
+use crate::stats::StoreCounters;
 use crate::{EntryFilter, LogHead, StoreError};
 
 /// The interval at which the thread compares the index with the log.
@@ -82,7 +82,7 @@ impl Pace {
 pub(crate) fn follow(
     mut index: Box<dyn TextIndex>,
     readers: &Readers,
-    counters: &Counters,
+    counters: &StoreCounters,
     stop: &Arc<AtomicBool>,
 ) {
     let (mut pace, mut scrub, mut trouble): (Pace, ScrubSchedule, Option<String>) =
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_waits_is_indexed_when_it_is_quiet_or_has_waited_long_enough() {
+    fn entries_are_indexed_when_the_log_is_quiet_or_after_a_limit() {
         let begin = Instant::now();
         let at = |millis| begin + Duration::from_millis(millis);
         let behind = |waiting, size| Backlog { position: size - waiting, size, erases: false };

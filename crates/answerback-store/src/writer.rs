@@ -11,7 +11,7 @@ use crate::chain::Chain;
 use crate::engine::{Engine, EngineError, EngineFailure, EngineResult, Opener};
 use crate::job::WriterJob;
 use crate::queue::Queue;
-use crate::stats::Counters;
+use crate::stats::StoreCounters;
 use crate::{Settings, StoreError, StoreHealth};
 
 /// The time that the writer waits for work before it does maintenance.
@@ -24,7 +24,7 @@ pub(crate) struct LogWriter {
     pub(crate) opener: Arc<dyn Opener>,
     pub(crate) settings: Settings,
     pub(crate) queue: Arc<Queue>,
-    pub(crate) counters: Arc<Counters>,
+    pub(crate) counters: Arc<StoreCounters>,
     pub(crate) chain: Result<Chain, Poison>,
     pub(crate) swept: Instant,
 }
@@ -74,13 +74,13 @@ impl LogWriter {
         let Ok(chain) = &mut self.chain else { return };
         match chain.run(&mut jobs, &self.settings, &self.counters) {
             Ok(BatchOutcome { size, root, outcomes, broken }) => {
-                let waiting = jobs.split_off(outcomes.len());
-                self.queue.put_back(waiting);
+                let remaining = jobs.split_off(outcomes.len());
+                self.queue.put_back(remaining);
                 self.counters.set_health(StoreHealth::Good);
-                Counters::add(&self.counters.batches, 1);
-                Counters::add(&self.counters.units, outcomes.len() as u64);
+                StoreCounters::add(&self.counters.batches, 1);
+                StoreCounters::add(&self.counters.units, outcomes.len() as u64);
                 for (job, outcome) in jobs.into_iter().zip(outcomes) {
-                    Counters::add(&self.counters.units_failed, u64::from(outcome.is_err()));
+                    StoreCounters::add(&self.counters.units_failed, u64::from(outcome.is_err()));
                     job.finish(outcome.map(|()| (size, root)));
                 }
                 if let Some(error) = broken {
@@ -98,10 +98,10 @@ impl LogWriter {
     fn fail(&mut self, error: &StoreError, poisons: bool) {
         if poisons {
             self.poison(error.clone(), BACK_OFF.0);
-            Counters::add(&self.counters.poisonings, 1);
+            StoreCounters::add(&self.counters.poisonings, 1);
         } else {
             self.counters.set_health(StoreHealth::Locked);
-            Counters::add(&self.counters.lock_timeouts, 1);
+            StoreCounters::add(&self.counters.lock_timeouts, 1);
         }
     }
 
@@ -115,7 +115,7 @@ impl LogWriter {
     }
 
     fn refuse(&self, jobs: Vec<Box<dyn WriterJob>>, error: &StoreError) {
-        Counters::add(&self.counters.units_failed, jobs.len() as u64);
+        StoreCounters::add(&self.counters.units_failed, jobs.len() as u64);
         for job in jobs {
             job.finish(Err(error.clone()));
         }

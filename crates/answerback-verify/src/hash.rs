@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_it_prints_and_nothing_else() {
+    fn only_the_printed_form_is_parsed() {
         let hash = MerkleHash::of(b"answerback");
         assert_eq!(MerkleHash::from_hex(hash.to_string().as_bytes()), Some(hash));
         assert_eq!(MerkleHash::from_base64(&hash.to_base64()), Some(hash));

@@ -33,7 +33,7 @@ pub(crate) struct LogCheck {
     /// The expected tiles. `None` for a partial export, whose tiles start before its first entry.
     tiles: Option<TileRoots>,
     outside_checkpoints: VecDeque<OutsideCheckpoint>,
-    held: Option<NewestCheckpoint>,
+    newest_checkpoint: Option<NewestCheckpoint>,
     /// The size up to which the tree is known to be correct.
     last_good: u64,
     /// True if entries are missing in the middle, so that later entries have no known position in
@@ -46,7 +46,7 @@ pub(crate) struct LogCheck {
     states: RecordedStates,
     now: Option<i64>,
     /// The index below which entries may be missing.
-    below: u64,
+    pruned_below: u64,
 }
 
 impl LogCheck {
@@ -85,7 +85,7 @@ impl LogCheck {
             frontier: TreeFrontier::new(),
             tiles: Some(TileRoots::default()),
             outside_checkpoints: outside_checkpoints.into(),
-            held: None,
+            newest_checkpoint: None,
             last_good: 0,
             broken: false,
             keys,
@@ -94,7 +94,7 @@ impl LogCheck {
             erasures: Erasures::default(),
             states: RecordedStates::default(),
             now: options.now,
-            below: 0,
+            pruned_below: 0,
             claims,
         }
     }
@@ -187,7 +187,7 @@ impl LogCheck {
             self.findings.fail(VerifyFailure::new(Level::Semantics, entry.index, what));
             return;
         }
-        self.below = self.below.max(below);
+        self.pruned_below = self.pruned_below.max(below);
         match self.tiles.as_ref().and_then(|tiles| tiles.root_at(below)) {
             Some(found) if found != root && !self.broken => {
                 let what = format!("its root is not that of the tree of {below} entries");

@@ -190,14 +190,14 @@ impl RecordedStates {
             && let Some(id) = facts.text(entry.leaf, LeafMember::CaseId)
             && let Some(word) = facts.text(entry.leaf, LeafMember::Decision)
         {
-            let known = self.cases.entry(lossy(id)).or_default();
-            known.index = entry.index;
-            known.decision = Some(lossy(word));
-            known.digest = facts.hash(entry.leaf, LeafMember::Digest);
+            let recorded = self.cases.entry(lossy(id)).or_default();
+            recorded.index = entry.index;
+            recorded.decision = Some(lossy(word));
+            recorded.digest = facts.hash(entry.leaf, LeafMember::Digest);
             // An entry without an effect was written by an older program, which also changed the
             // rows.
-            known.row = None;
-            if let Some(key) = known.key.take() {
+            recorded.row = None;
+            if let Some(key) = recorded.key.take() {
                 self.attempts.remove(&key);
             }
         }
@@ -210,16 +210,16 @@ impl RecordedStates {
         };
         for case in effects.cases {
             let Some(body) = MerkleHash::from_hex(case.body_sha256.as_bytes()) else { continue };
-            let known = self.cases.entry(case.id).or_default();
-            known.index = entry.index;
+            let recorded = self.cases.entry(case.id).or_default();
+            recorded.index = entry.index;
             let (revision, status, expires) = (case.revision, case.status, case.expires);
-            known.row = Some(RecordedRow { revision, status, expires, body });
-            known.content = MerkleHash::from_hex(case.content_sha256.as_bytes());
+            recorded.row = Some(RecordedRow { revision, status, expires, body });
+            recorded.content = MerkleHash::from_hex(case.content_sha256.as_bytes());
         }
         for RecordedAttemptEffect { case, key_sha256, phase, expires } in effects.attempts {
             let Some(key) = MerkleHash::from_hex(key_sha256.as_bytes()) else { continue };
-            if let Some(known) = self.cases.get_mut(&case) {
-                known.key = Some(key);
+            if let Some(recorded) = self.cases.get_mut(&case) {
+                recorded.key = Some(key);
             }
             let attempt = RecordedAttempt { index: entry.index, case, phase, expires };
             self.attempts.insert(key, attempt);
@@ -318,8 +318,8 @@ impl RecordedStates {
         findings: &mut FindingCollector,
     ) {
         let id = lossy(row.id);
-        let known = self.cases.remove(&id);
-        let index = known.as_ref().map(|known| known.index);
+        let recorded = self.cases.remove(&id);
+        let index = recorded.as_ref().map(|recorded| recorded.index);
         let named = |what: &str| format!("case {}: {what}", text(&id));
         let Ok(body) = object::<CaseBody>(row.body) else {
             return fail(findings, index, named("its row is not a case"));
@@ -332,16 +332,16 @@ impl RecordedStates {
             fail(findings, index, named("the columns of its row are not what its body says"));
         }
         let word = body.state.submission.as_ref().map(|submission| submission.decision.as_str());
-        let Some(known) = known else {
+        let Some(recorded) = recorded else {
             if status != RecordedStatus::Open && is_whole {
                 return fail(findings, None, named("it is decided, and no entry says so"));
             }
             return findings.warn(None, UNRECORDED);
         };
-        if let Some(content) = known.content
+        if let Some(content) = recorded.content
             && MerkleHash::of(row.content) != content
         {
-            if row.content.is_empty() && self.is_removed_after(known.index) {
+            if row.content.is_empty() && self.is_removed_after(recorded.index) {
                 findings.warn(index, ERASED);
             } else {
                 fail(
@@ -351,9 +351,9 @@ impl RecordedStates {
                 );
             }
         }
-        let Some(stored) = &known.row else {
-            let differs = known.decision.as_deref() != word
-                || known.digest.is_some_and(|digest| body.digest != digest.to_string());
+        let Some(stored) = &recorded.row else {
+            let differs = recorded.decision.as_deref() != word
+                || recorded.digest.is_some_and(|digest| body.digest != digest.to_string());
             if differs {
                 fail(findings, index, named("its decision is not the one that the log records"));
             }
@@ -375,9 +375,9 @@ impl RecordedStates {
         if is_same_decision
             && is_wordless
             && status != RecordedStatus::Open
-            && known.decision.as_deref() == word
-            && known.digest.is_none_or(|digest| body.digest == digest.to_string())
-            && self.is_removed_after(known.index)
+            && recorded.decision.as_deref() == word
+            && recorded.digest.is_none_or(|digest| body.digest == digest.to_string())
+            && self.is_removed_after(recorded.index)
         {
             return findings.warn(index, ERASED);
         }
@@ -388,16 +388,17 @@ impl RecordedStates {
     /// have been created again after it expired, so the row alone proves nothing.
     fn check_attempt(&mut self, row: &StoredAttempt<'_>) {
         let key = MerkleHash::of(row.key);
-        let Some(known) = self.attempts.get(&key) else { return };
+        let Some(recorded) = self.attempts.get(&key) else { return };
         let Ok(body) = object::<AttemptBody>(row.state) else { return };
         let is_phase = match &body.phase {
             AttemptPhase::Open => false,
             AttemptPhase::Blocked { case } => {
-                known.phase == RecordedPhase::Blocked && case.eq_ignore_ascii_case(&known.case)
+                recorded.phase == RecordedPhase::Blocked
+                    && case.eq_ignore_ascii_case(&recorded.case)
             }
-            AttemptPhase::Stopped {} => known.phase == RecordedPhase::Stopped,
+            AttemptPhase::Stopped {} => recorded.phase == RecordedPhase::Stopped,
         };
-        let is_lasting = body.expires >= known.expires.saturating_sub(EXPIRY_MARGIN);
+        let is_lasting = body.expires >= recorded.expires.saturating_sub(EXPIRY_MARGIN);
         if is_phase && is_lasting && row.blocked == Some(true) && row.expires == Some(body.expires)
         {
             self.attempts.remove(&key);

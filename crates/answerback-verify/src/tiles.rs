@@ -48,7 +48,7 @@ impl TileRoots {
 
     /// Checks the content of a tile against the tree. `tile` contains the tile's hashes,
     /// concatenated.
-    pub(crate) fn judge(&self, level: u64, number: u64, tile: &[u8]) -> TileVerdict {
+    pub(crate) fn check(&self, level: u64, number: u64, tile: &[u8]) -> TileVerdict {
         let hashes: Vec<MerkleHash> =
             tile.chunks_exact(32).filter_map(|hash| MerkleHash::try_from(hash).ok()).collect();
         let Some(start) = usize::try_from(number).ok().and_then(|number| number.checked_mul(256))
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn judges_every_tile_of_a_tree() {
+    fn every_tile_of_a_tree_is_checked() {
         let size = 256 * 256 + 256 * 2 + 3_u64;
         let (mut frontier, mut tiles) = (TreeFrontier::new(), TileRoots::default());
         let leaves: Vec<MerkleHash> =
@@ -131,20 +131,20 @@ mod tests {
             assert_eq!(tiles_of(size, level).count(), hashes.chunks(256).count());
             for (number, tile) in hashes.chunks(256).enumerate() {
                 let mut bytes: Vec<u8> = tile.iter().flat_map(|hash| *hash.as_bytes()).collect();
-                let judge = |bytes: &[u8]| tiles.judge(u64::from(level), number as u64, bytes);
-                assert_eq!(judge(&bytes), TileVerdict::Right, "tile {level} {number}");
+                let check = |bytes: &[u8]| tiles.check(u64::from(level), number as u64, bytes);
+                assert_eq!(check(&bytes), TileVerdict::Right, "tile {level} {number}");
                 assert_eq!(
-                    judge(&bytes[..bytes.len() - 1]),
+                    check(&bytes[..bytes.len() - 1]),
                     TileVerdict::Wrong,
                     "tile {level} {number}"
                 );
                 bytes[7] ^= 1;
-                assert_eq!(judge(&bytes), TileVerdict::Wrong, "tile {level} {number}");
+                assert_eq!(check(&bytes), TileVerdict::Wrong, "tile {level} {number}");
             }
         }
-        assert_eq!(tiles.judge(0, 259, &[0; 32]), TileVerdict::Extra);
-        assert_eq!(tiles.judge(3, 0, &[0; 32]), TileVerdict::Extra);
-        assert_eq!(tiles.judge(u64::MAX, u64::MAX, &[]), TileVerdict::Extra);
+        assert_eq!(tiles.check(0, 259, &[0; 32]), TileVerdict::Extra);
+        assert_eq!(tiles.check(3, 0, &[0; 32]), TileVerdict::Extra);
+        assert_eq!(tiles.check(u64::MAX, u64::MAX, &[]), TileVerdict::Extra);
         assert_eq!(tiles.root_at(512), Some(root_of(leaves[..512].iter().copied())));
         assert_eq!(tiles.root_at(65_536), Some(level_2[0]));
         assert_eq!(tiles.root_at(100), None);

@@ -114,7 +114,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn known_roots() {
+    fn published_roots() {
         let leaves = leaves();
         for (size, expected) in ROOTS.iter().enumerate() {
             assert_eq!(

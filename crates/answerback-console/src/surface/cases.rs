@@ -56,7 +56,7 @@ async fn list(State(console): State<Arc<Console>>, Query(listed): Query<CaseList
     filter = match some(listed.status).as_deref() {
         None | Some("waiting") => filter.with_status(CaseStatus::Waiting),
         Some("decided") => filter.with_status(CaseStatus::Decided),
-        Some("lapsed") => filter.with_status(CaseStatus::Lapsed),
+        Some("lapsed") => filter.with_status(CaseStatus::Expired),
         Some("all") => filter,
         Some(other) => {
             let words = "Use waiting, decided, lapsed or all";

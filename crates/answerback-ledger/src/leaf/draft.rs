@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kind_does_not_list_is_refused() {
+    fn members_of_other_kinds_are_rejected() {
         let key = Digest::of_bytes(b"");
         let table = [
             (

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_writer_would_have_written_is_refused() {
+    fn only_the_exact_written_form_is_parsed() {
         let good = r#"{"kind":"request","ts":"2026-11-15T18:24:44.727091Z","v":1}"#;
         assert_eq!(Leaf::parse(good.as_bytes()).unwrap().kind(), LeafKind::Request);
         for (from, to) in [

@@ -38,7 +38,7 @@ pub(super) fn the_first_entry_is_the_start(open: Open<'_>) {
     assert!(matches!(other, Err(StoreError::Unfit(_))), "{other:?}");
 }
 
-pub(super) fn what_is_appended_is_durable_and_proven(open: Open<'_>) {
+pub(super) fn an_appended_entry_is_durable_and_has_a_proof(open: Open<'_>) {
     let store = open("durable", &|settings| settings).unwrap();
     filled(&store, 600);
     let head = store.head().unwrap();
@@ -242,7 +242,7 @@ pub(super) fn entries_are_found_across_tiles(open: Open<'_>) {
     assert_eq!(found(&tool, 3), rare[2..]);
 }
 
-pub(super) fn an_erased_part_is_gone(open: Open<'_>) {
+pub(super) fn an_erased_part_is_removed(open: Open<'_>) {
     let store = open("erased", &|settings| settings).unwrap();
     let secret = b"a secret that must go".to_vec();
     let parts =

@@ -9,7 +9,7 @@ use super::Open;
 use super::log::filled;
 use crate::{EntryFilter, OnFailure, StoreError, StoreHealth, Ticket};
 
-pub(super) fn a_failing_unit_takes_back_only_itself(open: Open<'_>) {
+pub(super) fn a_failing_unit_is_rolled_back_alone(open: Open<'_>) {
     let store = open("failing", &|settings| settings).unwrap();
     // Block the writer, so that all units go into one batch.
     let (release, released) = mpsc::channel::<()>();
@@ -64,7 +64,7 @@ pub(super) fn two_handles_share_one_chain(open: Open<'_>) {
     assert_eq!(open("shared", &|settings| settings).unwrap().head().unwrap(), head);
 }
 
-pub(super) fn a_full_queue_is_an_answer(open: Open<'_>) {
+pub(super) fn a_full_queue_is_an_error(open: Open<'_>) {
     let small = |settings: crate::Settings| settings.with_queue(2, 1 << 20);
     let store = open("full", &|settings| small(settings).with_on_failure(OnFailure::Open)).unwrap();
     let (release, released) = mpsc::channel::<()>();
@@ -224,7 +224,7 @@ impl Anchor for Failing {
 
 /// Checks that the log continues without its anchor, and that a warning is reported until the
 /// anchor is written again.
-pub(super) fn an_anchor_that_fails_shows(open: Open<'_>) {
+pub(super) fn a_failing_anchor_is_reported(open: Open<'_>) {
     let fails = Arc::new(AtomicBool::new(false));
     let store = open("unanchored", &|settings| {
         let fails = Arc::clone(&fails);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::CosignatureClient;
 use crate::Witness;
-use crate::stats::Counters;
+use crate::stats::StoreCounters;
 
 /// The interval at which the thread looks for a newer checkpoint.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -57,7 +57,7 @@ impl WitnessTurn<'_> {
                 None
             }
             Err(error) => {
-                Counters::add(&client.counters.witness_failures, 1);
+                StoreCounters::add(&client.counters.witness_failures, 1);
                 self.pause = (self.pause * 2).min(LONGEST);
                 Some(format!("witness {}: {error}", self.witness.key().name()))
             }

@@ -10,7 +10,7 @@ use crate::engine::LookupHint;
 use crate::job::job;
 use crate::queue::Queue;
 use crate::reading::{self, Readers};
-use crate::stats::Counters;
+use crate::stats::StoreCounters;
 use crate::{StoreError, Witness};
 
 /// The maximum number of attempts if the witness reports another size than expected.
@@ -36,7 +36,7 @@ pub struct CosignedCheckpoint {
 pub(crate) struct CosignatureClient {
     pub(crate) readers: Arc<Readers>,
     pub(crate) queue: Arc<Queue>,
-    pub(crate) counters: Arc<Counters>,
+    pub(crate) counters: Arc<StoreCounters>,
 }
 
 impl CosignatureClient {

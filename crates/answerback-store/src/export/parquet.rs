@@ -13,7 +13,9 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 use serde_json::{Map, Value};
 
-use super::{ExportError, ExportProgress, Span, leaves, otel, parsed};
+use super::range::ExportRange;
+use super::visit::{leaves, parsed};
+use super::{ExportError, ExportProgress, otel};
 use crate::EntryFilter;
 use crate::engine::EngineRead;
 
@@ -207,7 +209,7 @@ fn there<T>(values: impl Iterator<Item = Option<T>>) -> (Vec<T>, Vec<i16>) {
 /// Writes a range of the log as a Parquet file.
 pub(super) fn write(
     read: &mut dyn EngineRead,
-    span: &Span,
+    span: &ExportRange,
     output: &mut (dyn Write + Send),
     progress: &mut dyn FnMut(ExportProgress),
 ) -> Result<(), ExportError> {

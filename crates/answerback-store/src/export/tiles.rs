@@ -6,14 +6,16 @@ use answerback_ledger::tile::{TilePath, WIDTH, bundle};
 use answerback_ledger::tree::HashReader;
 
 use super::line::{self, CheckpointLine, PartOf, PartsLine};
-use super::{ExportError, ExportProgress, Span, checkpoints, leaves, parsed};
+use super::range::ExportRange;
+use super::visit::{checkpoints, leaves, parsed};
+use super::{ExportError, ExportProgress};
 use crate::engine::{EngineRead, Hashes};
 use crate::{EntryFilter, StoreError};
 
 /// Writes the log as a C2SP tlog-tiles directory.
 pub(super) fn write(
     read: &mut dyn EngineRead,
-    span: &Span,
+    span: &ExportRange,
     directory: &Path,
     progress: &mut dyn FnMut(ExportProgress),
 ) -> Result<(), ExportError> {
@@ -55,7 +57,7 @@ fn hash_tiles(
 /// Writes the bundles of entries, and their content to `parts.jsonl`.
 fn entries(
     read: &mut dyn EngineRead,
-    span: &Span,
+    span: &ExportRange,
     directory: &Directory<'_>,
     progress: &mut dyn FnMut(ExportProgress),
 ) -> Result<(), ExportError> {

@@ -10,7 +10,7 @@ use postgres::Row;
 use postgres::types::{FromSql, ToSql};
 
 use super::session::{Ahead, Parameter, PostgresConnection};
-use super::{int, limit, text, uint};
+use super::value::{int, limit, text, uint};
 use crate::case::kind_word;
 use crate::engine::{
     EngineError, EngineFailure, EngineRead, EngineResult, LinkedEntries, LookupHint, without_gap,
@@ -395,11 +395,11 @@ impl EngineRead for PostgresConnection {
             "SELECT state, revision FROM attempt WHERE key = $1 AND expires > $2",
             &[&text(key)?, &now.unix_millis()],
         )?;
-        let kept = |row: Row| {
+        let stored = |row: Row| {
             let state: State = serde_json::from_str(row.try_get(0)?).map_err(damaged)?;
             Ok(StoredRetryState::new(state, uint(row.try_get(1)?)))
         };
-        row.map(kept).transpose()
+        row.map(stored).transpose()
     }
 
     fn note(&mut self, key: &str, now: Timestamp) -> EngineResult<Option<String>> {
@@ -433,7 +433,7 @@ impl EngineRead for PostgresConnection {
             None => "$2::bigint IS NOT NULL",
             Some(CaseStatus::Waiting) => "NOT decided AND expires > $2",
             Some(CaseStatus::Decided) => "decided AND $2::bigint IS NOT NULL",
-            Some(CaseStatus::Lapsed) => "NOT decided AND expires <= $2",
+            Some(CaseStatus::Expired) => "NOT decided AND expires <= $2",
         };
         let sql = format!(
             "{CASE} WHERE id > $1 AND {status} AND ($3::text IS NULL OR kind = $3)

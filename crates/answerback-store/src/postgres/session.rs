@@ -6,7 +6,8 @@ use answerback_ledger::LeafId;
 use postgres::types::ToSql;
 use postgres::{Client, Config, NoTls, Row, Statement};
 
-use super::uint;
+use super::error::describe;
+use super::value::uint;
 use crate::engine::{EngineError, EngineFailure, EngineResult, LinkedEntries};
 use crate::{Random, Settings};
 
@@ -59,10 +60,7 @@ impl PostgresSession {
     /// that ask for it.
     pub(super) fn connect(&self) -> EngineResult<Client> {
         let mut client = self.config.connect(NoTls).map_err(|error| {
-            EngineError::new(
-                EngineFailure::Broken,
-                format!("{}: {}", self.name, super::describe(&error)),
-            )
+            EngineError::new(EngineFailure::Broken, format!("{}: {}", self.name, describe(&error)))
         })?;
         let lock = self.lock_timeout.as_millis().max(1);
         let idle = self.longest_idle().as_millis();
@@ -163,7 +161,7 @@ impl PostgresConnection {
         let mut bytes = [0; 16];
         (self.session.random)(&mut bytes)
             .map_err(|error| EngineError::new(EngineFailure::Broken, error))?;
-        self.writer = answerback::Hex(&bytes).to_string();
+        self.writer = data_encoding::HEXLOWER.encode(&bytes);
         self.make_durable()?;
         // A writer with an unknown commit checks its row within seconds, so rows older than a day
         // are not needed.

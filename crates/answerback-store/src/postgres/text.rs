@@ -1,7 +1,8 @@
 use std::ops::Range;
 
+use super::schema;
 use super::session::{PostgresConnection, PostgresSession};
-use super::{int, limit, schema, uint};
+use super::value::{int, limit, uint};
 use crate::engine::{EngineError, EngineFailure, EngineResult};
 use crate::engine::{IndexStep, TextIndex};
 

@@ -9,7 +9,7 @@ use postgres::binary_copy::BinaryCopyInWriter;
 use postgres::types::{ToSql, Type};
 
 use super::session::{Ahead, Parameter, PostgresConnection};
-use super::{int, text, uint};
+use super::value::{int, text, uint};
 use crate::case::{kind_word, without_words};
 use crate::engine::{
     BlobRow, Engine, EngineError, EngineFailure, EngineRead, EngineResult, EntryRow, LookupHint,
@@ -154,18 +154,18 @@ impl Engine for PostgresConnection {
                 &leaves,
             ],
         )?;
-        let held: Vec<_> = rows
+        let parts: Vec<_> = rows
             .iter()
             .flat_map(|row| row.parts.iter().map(move |part| (row.index, part)))
             .collect();
-        if held.is_empty() {
+        if parts.is_empty() {
             return Ok(());
         }
-        let indexes: Vec<i64> = held.iter().map(|(index, _)| int(*index)).collect();
-        let names: Vec<&str> = held.iter().map(|(_, part)| part.name().as_str()).collect();
+        let indexes: Vec<i64> = parts.iter().map(|(index, _)| int(*index)).collect();
+        let names: Vec<&str> = parts.iter().map(|(_, part)| part.name().as_str()).collect();
         let salts: Vec<&[u8]> =
-            held.iter().map(|(_, part)| part.salt().as_bytes().as_slice()).collect();
-        let bytes: Vec<&[u8]> = held.iter().map(|(_, part)| &part.bytes()[..]).collect();
+            parts.iter().map(|(_, part)| part.salt().as_bytes().as_slice()).collect();
+        let bytes: Vec<&[u8]> = parts.iter().map(|(_, part)| &part.bytes()[..]).collect();
         self.execute(
             "INSERT INTO part(seq, name, salt, bytes)
              SELECT * FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::bytea[])",
@@ -245,17 +245,17 @@ impl Engine for PostgresConnection {
         state: Option<&State>,
         now: Timestamp,
     ) -> EngineResult<bool> {
-        let kept = self.attempt(key, now)?.map(|kept| kept.revision);
-        if kept != expected {
+        let stored = self.attempt(key, now)?.map(|stored| stored.revision);
+        if stored != expected {
             return Ok(false);
         }
         // Deleting an expired state also deletes its references.
-        if kept.is_none() || state.is_none() {
+        if stored.is_none() || state.is_none() {
             self.execute("DELETE FROM attempt WHERE key = $1", &[&key])?;
         }
         let Some(state) = state else { return Ok(true) };
         // A revision is never reused for a key, even if its state was removed in between.
-        let revision = micros(now).max(kept.map_or(0, int) + 1);
+        let revision = micros(now).max(stored.map_or(0, int) + 1);
         self.execute(
             "INSERT INTO attempt(key, revision, expires, blocked, state) VALUES ($1, $2, $3, $4, $5)
              ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires = excluded.expires,
@@ -462,19 +462,19 @@ impl PostgresConnection {
     fn erase_of(&mut self, references: &str, wanted: Parameter<'_>) -> EngineResult<()> {
         // The references are never null, but the planner uses the partial index only if the query
         // says `IS NOT NULL`.
-        let told = format!("ref IS NOT NULL AND ref IN ({references})");
-        self.execute(&format!("UPDATE event SET body = NULL WHERE {told}"), &[wanted])?;
+        let filter = format!("ref IS NOT NULL AND ref IN ({references})");
+        self.execute(&format!("UPDATE event SET body = NULL WHERE {filter}"), &[wanted])?;
         self.execute(
             &format!(
                 "UPDATE case_record SET content = '', private = NULL
-                 WHERE id IN (SELECT id FROM case_source WHERE NOT said AND {told})"
+                 WHERE id IN (SELECT id FROM case_source WHERE NOT said AND {filter})"
             ),
             &[wanted],
         )?;
         // A person's words may quote the shown content, so they are erased together with it.
         let cases = self.rows(
             &format!(
-                "SELECT id, body FROM case_record WHERE id IN (SELECT id FROM case_source WHERE {told})"
+                "SELECT id, body FROM case_record WHERE id IN (SELECT id FROM case_source WHERE {filter})"
             ),
             &[wanted],
         )?;
@@ -489,17 +489,17 @@ impl PostgresConnection {
             self.execute("UPDATE event SET body = NULL WHERE ref = $1", &[&reference])?;
         }
         for sql in [
-            format!("DELETE FROM case_source WHERE {told}"),
+            format!("DELETE FROM case_source WHERE {filter}"),
             format!(
-                "DELETE FROM attempt WHERE key IN (SELECT key FROM attempt_source WHERE {told})"
+                "DELETE FROM attempt WHERE key IN (SELECT key FROM attempt_source WHERE {filter})"
             ),
             // A blob that has another reference stays.
             format!(
-                "DELETE FROM blob WHERE sha256 IN (SELECT sha256 FROM blob_ref WHERE {told})
+                "DELETE FROM blob WHERE sha256 IN (SELECT sha256 FROM blob_ref WHERE {filter})
                  AND NOT EXISTS (SELECT 1 FROM blob_ref AS other WHERE other.sha256 = blob.sha256
                    AND other.ref NOT IN ({references}))"
             ),
-            format!("DELETE FROM blob_ref WHERE {told}"),
+            format!("DELETE FROM blob_ref WHERE {filter}"),
         ] {
             self.execute(&sql, &[wanted])?;
         }

@@ -7,6 +7,9 @@ use crate::engine::{EngineRead, Opener};
 const IDLE: usize = 4;
 
 /// A pool of connections for reading.
+///
+/// Pools such as deadpool are async and made for one database. Reads here block, and the same pool
+/// serves both engines.
 pub(crate) struct Readers {
     opener: Arc<dyn Opener>,
     idle: Mutex<Vec<Box<dyn EngineRead>>>,

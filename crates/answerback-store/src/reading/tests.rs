@@ -8,7 +8,7 @@ use crate::{EntryFilter, Settings, Store};
 /// Checks that a search with a small limit still finds every entry exactly once over several
 /// pages.
 #[test]
-fn looking_that_ends_early_says_where_it_goes_on() {
+fn a_search_that_stops_early_returns_a_cursor() {
     let folder = tempfile::tempdir().unwrap();
     let settings = Settings::new(folder.path().join("key"));
     let store = Store::open_sqlite(folder.path().join("store.db"), settings).unwrap();

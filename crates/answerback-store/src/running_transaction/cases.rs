@@ -50,16 +50,16 @@ impl Cases for RunningTransaction<'_> {
         id: &UuidV7,
         submission: &Submission,
     ) -> Result<CaseRecord, StoreError> {
-        let kept = self.case(id)?.ok_or_else(|| StoreError::Missing(format!("case {id}")))?;
-        let decided = decide(&kept.case, submission, self.now())?;
-        if decided != kept.case {
-            let swapped = self.write(|engine| engine.swap_case(&decided, kept.case.revision))?;
+        let stored = self.case(id)?.ok_or_else(|| StoreError::Missing(format!("case {id}")))?;
+        let decided = decide(&stored.case, submission, self.now())?;
+        if decided != stored.case {
+            let swapped = self.write(|engine| engine.swap_case(&decided, stored.case.revision))?;
             if !swapped {
                 return Err(StoreError::Damaged(format!("case {id} changed under the lock")));
             }
-            self.unit.effects.note_case(&decided, &kept.content)?;
-            self.scrub |= kept.private.is_some() && decided.decision().is_some();
+            self.unit.effects.note_case(&decided, &stored.content)?;
+            self.scrub |= stored.private.is_some() && decided.decision().is_some();
         }
-        Ok(CaseRecord { case: decided, ..kept })
+        Ok(CaseRecord { case: decided, ..stored })
     }
 }

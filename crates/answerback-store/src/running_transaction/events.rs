@@ -46,8 +46,8 @@ impl EventLog for RunningTransaction<'_> {
         stream: &str,
         limit: usize,
     ) -> Result<Vec<StoredEvent>, StoreError> {
-        let waiting = self.events.iter().rev().filter(|event| event.stream == stream);
-        let mut newest: Vec<StoredEvent> = waiting.take(limit).cloned().collect();
+        let pending = self.events.iter().rev().filter(|event| event.stream == stream);
+        let mut newest: Vec<StoredEvent> = pending.take(limit).cloned().collect();
         let missing = limit - newest.len();
         if missing > 0 {
             newest.extend(self.read(|engine| engine.newest_events(stream, missing))?);
@@ -60,12 +60,12 @@ impl RunningTransaction<'_> {
     /// Returns the current state of a stream, and saves the old state in case the unit is rolled
     /// back.
     fn touched(&mut self, name: &str) -> Result<StreamDigest, StoreError> {
-        let waiting = self.streams.get(name).cloned();
-        let state = match &waiting {
+        let pending = self.streams.get(name).cloned();
+        let state = match &pending {
             Some(state) => state.clone(),
             None => self.read(|engine| engine.stream(name))?.unwrap_or_else(StreamDigest::new),
         };
-        self.unit.streams.push((name.to_owned(), waiting));
+        self.unit.streams.push((name.to_owned(), pending));
         Ok(state)
     }
 

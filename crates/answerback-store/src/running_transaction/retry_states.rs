@@ -11,10 +11,10 @@ use crate::{StoreError, StoredRetryState};
 impl RetryStates for RunningTransaction<'_> {
     fn attempt(&mut self, key: &RetryKey) -> Result<Option<StoredRetryState>, StoreError> {
         let now = self.now();
-        let kept = self.read(|engine| engine.attempt(key.as_str(), now))?;
-        let block = kept.as_ref().and_then(|kept| Block::of(&kept.state));
+        let stored = self.read(|engine| engine.attempt(key.as_str(), now))?;
+        let block = stored.as_ref().and_then(|stored| Block::of(&stored.state));
         self.unit.last_read = Some((key.clone(), block));
-        Ok(kept)
+        Ok(stored)
     }
 
     fn swap_attempt(
@@ -67,7 +67,7 @@ impl RunningTransaction<'_> {
         }
         match &self.unit.last_read {
             Some((read, block)) if read == key => Ok(block.clone()),
-            _ => Ok(self.attempt(key)?.and_then(|kept| Block::of(&kept.state))),
+            _ => Ok(self.attempt(key)?.and_then(|stored| Block::of(&stored.state))),
         }
     }
 

@@ -49,9 +49,9 @@ impl SqliteConnection {
         let id = |id: Option<LeafId>| id.map(|id| Value::from(id.as_bytes().to_vec()));
         let mut values = vec![Value::from(int(within.start)), Value::from(int(within.end))];
         let mut sql = "SELECT seq, leaf FROM entry WHERE seq >= ?1 AND seq < ?2".to_owned();
-        if let Some(carried) = filter.request_id.or(filter.response_id) {
+        if let Some(id) = filter.request_id.or(filter.response_id) {
             sql.push_str(" AND seq IN (SELECT value FROM json_each(?3))");
-            values.push(Value::from(json_list(&self.entries_with(carried)?)));
+            values.push(Value::from(json_list(&self.entries_with(id)?)));
         }
         let mut and = |column: &str, value: Option<Value>| {
             if let Some(value) = value {
@@ -355,11 +355,11 @@ impl EngineRead for SqliteConnection {
             .prepare_cached("SELECT state, revision FROM attempt WHERE key = ?1 AND expires > ?2")?
             .query_row(params![key, now.unix_millis()], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
-        let kept = |(state, revision): (String, i64)| {
+        let stored = |(state, revision): (String, i64)| {
             let state: State = serde_json::from_str(&state).map_err(damaged)?;
             Ok(StoredRetryState::new(state, uint(revision)))
         };
-        row.map(kept).transpose()
+        row.map(stored).transpose()
     }
 
     fn note(&mut self, key: &str, now: Timestamp) -> EngineResult<Option<String>> {
@@ -398,7 +398,7 @@ impl EngineRead for SqliteConnection {
             None => " AND ?2 = ?2",
             Some(CaseStatus::Waiting) => " AND decided = 0 AND expires > ?2",
             Some(CaseStatus::Decided) => " AND decided = 1 AND ?2 = ?2",
-            Some(CaseStatus::Lapsed) => " AND decided = 0 AND expires <= ?2",
+            Some(CaseStatus::Expired) => " AND decided = 0 AND expires <= ?2",
         });
         sql.push_str(" AND (?3 IS NULL OR kind = ?3) ORDER BY id LIMIT ?4");
         let after = after.map_or_else(String::new, |id| id.as_str().to_ascii_lowercase());

@@ -202,17 +202,17 @@ impl Engine for SqliteConnection {
         state: Option<&State>,
         now: Timestamp,
     ) -> EngineResult<bool> {
-        let kept = self.attempt(key, now)?.map(|kept| kept.revision);
-        if kept != expected {
+        let stored = self.attempt(key, now)?.map(|stored| stored.revision);
+        if stored != expected {
             return Ok(false);
         }
         // Deleting an expired state also deletes its references.
-        if kept.is_none() || state.is_none() {
+        if stored.is_none() || state.is_none() {
             self.execute("DELETE FROM attempt WHERE key = ?1", [key])?;
         }
         let Some(state) = state else { return Ok(true) };
         // A revision is never reused for a key, even if its state was removed in between.
-        let revision = micros(now).max(kept.map_or(0, int) + 1);
+        let revision = micros(now).max(stored.map_or(0, int) + 1);
         self.execute(
             "INSERT INTO attempt(key, revision, expires, blocked, state) VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires = excluded.expires,
@@ -416,19 +416,19 @@ impl SqliteConnection {
     /// retry states that come from it.
     fn erase_of(&self, references: &str, value: impl rusqlite::ToSql + Copy) -> EngineResult<()> {
         let value: [&dyn rusqlite::ToSql; 1] = [&value];
-        let told = format!("ref IN ({references})");
-        self.execute(&format!("UPDATE event SET body = NULL WHERE {told}"), value)?;
+        let filter = format!("ref IN ({references})");
+        self.execute(&format!("UPDATE event SET body = NULL WHERE {filter}"), value)?;
         self.execute(
             &format!(
                 "UPDATE case_record SET content = x'', private = NULL
-                 WHERE id IN (SELECT id FROM case_source WHERE said = 0 AND {told})"
+                 WHERE id IN (SELECT id FROM case_source WHERE said = 0 AND {filter})"
             ),
             value,
         )?;
         // A person's words may quote the shown content, so they are erased together with it.
         let cases: Vec<(String, String)> = self.rows(
             &format!(
-                "SELECT id, body FROM case_record WHERE id IN (SELECT id FROM case_source WHERE {told})"
+                "SELECT id, body FROM case_record WHERE id IN (SELECT id FROM case_source WHERE {filter})"
             ),
             value,
             |row| Ok((row.get(0)?, row.get(1)?)),
@@ -441,17 +441,17 @@ impl SqliteConnection {
             self.execute("UPDATE event SET body = NULL WHERE ref = 'case/' || ?1", [id])?;
         }
         for sql in [
-            format!("DELETE FROM case_source WHERE {told}"),
+            format!("DELETE FROM case_source WHERE {filter}"),
             format!(
-                "DELETE FROM attempt WHERE key IN (SELECT key FROM attempt_source WHERE {told})"
+                "DELETE FROM attempt WHERE key IN (SELECT key FROM attempt_source WHERE {filter})"
             ),
             // A blob that has another reference stays.
             format!(
-                "DELETE FROM blob WHERE sha256 IN (SELECT sha256 FROM blob_ref WHERE {told})
+                "DELETE FROM blob WHERE sha256 IN (SELECT sha256 FROM blob_ref WHERE {filter})
                  AND NOT EXISTS (SELECT 1 FROM blob_ref AS other WHERE other.sha256 = blob.sha256
                    AND other.ref NOT IN ({references}))"
             ),
-            format!("DELETE FROM blob_ref WHERE {told}"),
+            format!("DELETE FROM blob_ref WHERE {filter}"),
         ] {
             self.execute(&sql, value)?;
         }

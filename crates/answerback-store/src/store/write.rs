@@ -12,7 +12,7 @@ use crate::erasure::{ErasureOutcome, PruneOutcome, erase, prune};
 use crate::job::job;
 use crate::rotation::rotate;
 use crate::running_transaction::{RunningTransaction, lookup_hint};
-use crate::stats::Counters;
+use crate::stats::StoreCounters;
 use crate::transaction::{AppendedEntry, Log, Transaction};
 use crate::{OnFailure, StoreError, Ticket};
 
@@ -85,10 +85,10 @@ impl Store {
     ) -> Result<Ticket<ErasureOutcome>, StoreError> {
         // Remove the text from the index first. The process that fills the index would see the
         // erasure entry, but it may not be running.
-        let held = self
+        let has_part = self
             .entry(index)?
-            .is_some_and(|entry| entry.parts.iter().any(|held| *held.name() == part));
-        if let Some(mut text) = (self.0.open_text)(false)?.filter(|_| held) {
+            .is_some_and(|entry| entry.parts.iter().any(|stored| *stored.name() == part));
+        if let Some(mut text) = (self.0.open_text)(false)?.filter(|_| has_part) {
             text.remove(index)?;
             text.scrub()?;
         }
@@ -162,13 +162,13 @@ impl Store {
     pub fn apply_failure_policy(&self, error: StoreError) -> Result<(), StoreError> {
         let open = self.0.settings.on_failure == OnFailure::Open;
         if open && error.is_failure_of_the_store() {
-            Counters::add(&self.0.counters.unrecorded, 1);
+            StoreCounters::add(&self.0.counters.unrecorded, 1);
             // The caller reports a withheld reply. A reply that is sent looks normal, so log it
             // here.
-            tracing::warn!(reason = %error, "something goes on unrecorded, because on_failure is open");
+            tracing::warn!(reason = %error, "a reply goes on without a record, because on_failure is open");
             return Ok(());
         }
-        Counters::add(&self.0.counters.withheld, 1);
+        StoreCounters::add(&self.0.counters.withheld, 1);
         Err(error)
     }
 
@@ -189,7 +189,7 @@ impl Store {
         let (job, ticket) = job(lookup_hint, unit);
         let pushed = self.0.queue.push(weight, job);
         if matches!(pushed, Err(StoreError::Busy)) {
-            Counters::add(&self.0.counters.queue_full, 1);
+            StoreCounters::add(&self.0.counters.queue_full, 1);
         }
         pushed.map(|()| ticket)
     }

@@ -22,7 +22,7 @@ fn copy_store(from: &Path, to: &Path) {
 /// at every 512 bytes of its tail. The store that opens must contain a complete prefix of the true
 /// log.
 #[test]
-fn a_torn_tail_is_a_shorter_whole_log() {
+fn a_torn_write_ahead_log_loses_only_the_last_transactions() {
     let scene = Scene::new();
     let store = Store::open_sqlite(scene.path("store.db"), Settings::new(scene.path("ledger.key")))
         .unwrap();
@@ -77,7 +77,7 @@ fn a_restored_backup_does_not_sign() {
 /// Checks that changed rows are detected when the store is opened, and by a writer that has it
 /// open. The writer stops acknowledging until the rows are restored.
 #[test]
-fn changed_rows_poison_until_they_are_whole_again() {
+fn changed_rows_poison_the_store_until_they_are_restored() {
     let scene = Scene::new();
     let store = scene.open().unwrap();
     append(&store, 300);
@@ -191,7 +191,7 @@ fn pruned_content_is_in_no_file() {
 /// write, but the store reports that the scrub is pending. The next writer scrubs after the reader
 /// is done.
 #[test]
-fn what_is_read_while_it_is_erased_goes_later() {
+fn erased_content_is_scrubbed_after_the_last_reader() {
     let scene = Scene::new();
     // With this timeout, any code that waits for the reader would hang the test.
     let settings = || scene.settings().with_lock_timeout(std::time::Duration::from_hours(1));
@@ -230,7 +230,7 @@ fn what_is_read_while_it_is_erased_goes_later() {
 
 /// Checks the same with a killed process: the store still contains the scrub request.
 #[test]
-fn what_a_killed_process_erased_goes_with_the_next_writer() {
+fn the_next_writer_scrubs_for_a_killed_process() {
     let scene = Scene::new();
     drop(scene.open().unwrap());
     let reader = Connection::open(scene.path("store.db")).unwrap();

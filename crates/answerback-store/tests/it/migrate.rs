@@ -123,7 +123,7 @@ impl answerback_ledger::tree::HashReader for Served<'_> {
 /// Checks that a pruned log can be moved, that a target with a log is rejected, and that a damaged
 /// source is detected before it is marked.
 #[test]
-fn only_a_whole_log_moves_to_an_empty_place() {
+fn only_a_valid_log_moves_and_only_to_an_empty_store() {
     let Some(server) = Server::new() else { return };
     let scene = Scene::new();
     let (old, _) = filled(&scene);

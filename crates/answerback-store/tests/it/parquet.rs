@@ -12,7 +12,7 @@ use parquet::record::Field;
 use crate::scene::{Scene, append};
 
 #[test]
-fn what_was_recorded_is_in_the_columns() {
+fn columns_contain_the_recorded_members() {
     let scene = Scene::new();
     let store = scene.open().unwrap();
     // Append more entries than fit into one row group.

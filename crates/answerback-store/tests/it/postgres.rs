@@ -159,7 +159,7 @@ fn ended_backends_neither_lose_nor_double() {
 /// Cuts the connection at the commit: before it reaches the server, or after it, so that only the
 /// response is lost. In both cases the unit is acknowledged once and is in the log once.
 #[test]
-fn a_commit_whose_answer_is_lost_is_resolved() {
+fn a_commit_with_a_lost_response_is_resolved() {
     let Some(server) = Server::new() else { return };
     for (name, cut) in [("lost", Cut::BeforeCommit), ("kept", Cut::AfterCommit)] {
         let scene = Scene::new();

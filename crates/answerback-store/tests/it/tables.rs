@@ -79,7 +79,7 @@ fn the_verifier_finds_every_tampering_with_tables() {
 }
 
 #[test]
-fn a_place_without_a_ledger_is_said_to_have_none() {
+fn a_database_without_a_ledger_is_reported() {
     let Some(server) = Server::new() else { return };
     let (url, schema) = postgres_place(&server.url("nothing")).unwrap();
     let none = Postgres::open(&url, &schema).err().unwrap().to_string();

@@ -83,7 +83,7 @@ fn judged(path: &Path) -> VerifyReport {
 }
 
 #[test]
-fn the_verifier_accepts_what_the_store_writes() {
+fn the_verifier_accepts_every_kind_of_entry() {
     let scene = Scene::new();
     written(&scene);
     let path = scene.path("store.db");

@@ -19,13 +19,13 @@ fn known(server: &WitnessServer, store: &Store) -> Witness {
 }
 
 fn judged(path: &std::path::Path, witness: &str) -> VerifyReport {
-    let key = answerback_verify::WitnessKey::parse(witness).unwrap();
+    let key = answerback_verify::CosignerKey::parse(witness).unwrap();
     let options = VerifyOptions::new().with_witness(key);
     verify(open(path).unwrap().as_mut(), &options).unwrap()
 }
 
 #[test]
-fn a_witness_signs_and_its_signature_is_kept_everywhere() {
+fn a_cosignature_is_stored_and_exported() {
     let (scene, server) = (Scene::new(), WitnessServer::start());
     let store = scene.open().unwrap();
     let witness = known(&server, &store);
@@ -127,7 +127,7 @@ fn a_log_that_went_back_or_forked_gets_no_signature() {
 }
 
 #[test]
-fn what_is_not_the_witness_s_signature_is_not_kept() {
+fn a_forged_cosignature_is_not_stored() {
     let (scene, server) = (Scene::new(), WitnessServer::start());
     let store = scene.open().unwrap();
     let key = WitnessKey::parse(&server.key()).unwrap();

@@ -58,7 +58,7 @@ pub(super) fn commitments(reader: &mut CanonicalReader<'_>) -> Result<PartCommit
                 Some(_) => {
                     named = match reader.fit(&IN_TOKEN) {
                         Some(text) if is_token_long(text) => {
-                            Some((LeafSpan::behind(reader, text), text))
+                            Some((LeafSpan::before_reader(reader, text), text))
                         }
                         Some(_) => None,
                         None => reader.plain().map(|_| None)?,

@@ -10,7 +10,7 @@ use crate::json::{CanonicalReader, FormError};
 use crate::time;
 
 /// The maximum length of a leaf in bytes.
-pub(crate) const LONGEST: usize = 8_192;
+pub(super) const LONGEST: usize = 8_192;
 
 /// A parsed leaf: its kind, its time, and the positions of its other values.
 #[derive(Clone, Debug)]
@@ -71,16 +71,16 @@ impl ParsedLeaf {
     ) -> Result<LeafSpan, FormError> {
         let checked = |reader: &mut CanonicalReader<'_>, holds: fn(&[u8]) -> bool, what| {
             let text = reader.plain()?;
-            if holds(text) { Ok(LeafSpan::behind(reader, text)) } else { reader.error(what) }
+            if holds(text) { Ok(LeafSpan::before_reader(reader, text)) } else { reader.error(what) }
         };
         match form {
             ValueForm::Token => token(reader).map(|(span, _)| span),
             ValueForm::Uuid => match reader.fixed::<36>(is_uuid) {
-                Some(text) => Ok(LeafSpan::behind(reader, text)),
+                Some(text) => Ok(LeafSpan::before_reader(reader, text)),
                 None => checked(reader, |_| false, "expected a UUID in lower case"),
             },
             ValueForm::Hex => match reader.fixed::<64>(is_hex) {
-                Some(text) => Ok(LeafSpan::behind(reader, text)),
+                Some(text) => Ok(LeafSpan::before_reader(reader, text)),
                 None => checked(reader, |_| false, "expected 64 lower-case hexadecimal digits"),
             },
             ValueForm::Decimal => {
@@ -94,7 +94,7 @@ impl ParsedLeaf {
                 };
                 // `claimed_ts` sorts before `ts`, so the last time that is parsed is the ledger's.
                 self.ts = micros;
-                Ok(LeafSpan::behind(reader, text))
+                Ok(LeafSpan::before_reader(reader, text))
             }
             ValueForm::Kind => {
                 let text = reader.plain()?;
@@ -102,12 +102,12 @@ impl ParsedLeaf {
                     return reader.error("the kind is unknown");
                 };
                 self.kind = kind;
-                Ok(LeafSpan::behind(reader, text))
+                Ok(LeafSpan::before_reader(reader, text))
             }
             ValueForm::Choice(choices) => {
                 let text = reader.plain()?;
                 if choices.iter().any(|choice| choice.as_bytes() == text) {
-                    Ok(LeafSpan::behind(reader, text))
+                    Ok(LeafSpan::before_reader(reader, text))
                 } else {
                     reader.error("the value is not one of those that are allowed")
                 }

@@ -9,7 +9,7 @@ pub(crate) struct LeafSpan {
 
 impl LeafSpan {
     /// Returns the position of the string that the parser has just read.
-    pub(super) fn behind(reader: &CanonicalReader<'_>, text: &[u8]) -> Self {
+    pub(super) fn before_reader(reader: &CanonicalReader<'_>, text: &[u8]) -> Self {
         // The length of a leaf is checked against `LONGEST` before any span is created.
         let place = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
         let end = reader.at().saturating_sub(1);

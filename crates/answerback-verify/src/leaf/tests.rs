@@ -28,7 +28,7 @@ fn reads_where_values_stand() {
 }
 
 #[test]
-fn names_what_is_wrong_with_a_leaf() {
+fn a_malformed_leaf_has_an_exact_error() {
     let spoiled = |from: &str, to: &str| {
         assert!(REQUEST.contains(from), "{from}");
         ParsedLeaf::read(REQUEST.replacen(from, to, 1).as_bytes()).map(|_| ()).unwrap_err().what

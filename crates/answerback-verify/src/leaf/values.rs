@@ -29,7 +29,7 @@ pub(super) fn token<'a>(
         return reader.error("expected a token");
     };
     if is_token_long(text) {
-        Ok((LeafSpan::behind(reader, text), text))
+        Ok((LeafSpan::before_reader(reader, text), text))
     } else {
         reader.error("expected a token")
     }
@@ -78,7 +78,7 @@ pub(super) fn verdict(reader: &mut CanonicalReader<'_>) -> Result<LeafSpan, Form
             if !matches!(text, b"accepted" | b"refused" | b"unverified") {
                 return reader.error("the verdict's result is unknown");
             }
-            result = Some(LeafSpan::behind(reader, text));
+            result = Some(LeafSpan::before_reader(reader, text));
             Ok(())
         }
         None => reader.error("a verdict has only failed and result"),

@@ -35,12 +35,12 @@ impl LogCheck {
             self.findings.fail(
                 fail("stored checkpoint: filed under another size").differs(size, filed_under),
             );
-        } else if self.held.as_ref().is_some_and(|held| size < held.size) {
+        } else if self.newest_checkpoint.as_ref().is_some_and(|held| size < held.size) {
             self.findings.fail(fail("stored checkpoint: they are not in the order of their sizes"));
         }
         self.present(&checkpoint, note, "stored checkpoint", true);
         let wrong = self.compare_root(&checkpoint, "stored checkpoint");
-        if let Some(older) = self.held.replace(NewestCheckpoint { size, wrong }) {
+        if let Some(older) = self.newest_checkpoint.replace(NewestCheckpoint { size, wrong }) {
             self.findings.checked(Level::Consistency, 1);
             if let Some(failure) = older.wrong {
                 self.findings.fail(VerifyFailure { level: Level::Consistency, ..failure });

@@ -57,14 +57,14 @@ impl LogCheck {
         self.signatures.finish(&mut self.findings);
         self.finish_head();
         self.finish_tiles(source)?;
-        if self.claims.missing_needs_prune && self.claims.from > self.below {
+        if self.claims.missing_needs_prune && self.claims.from > self.pruned_below {
             let what =
                 format!("the entries below {} are missing without a prune entry", self.claims.from);
             self.findings.fail(VerifyFailure::new(Level::Root, self.claims.from, what));
         }
         self.finish_trust();
         let erased_parts = self.erasures.erased();
-        self.erasures.finish(source, self.below, &mut self.findings)?;
+        self.erasures.finish(source, self.pruned_below, &mut self.findings)?;
         let times = (self.now, self.semantics.last_ts());
         self.states.finish(source, times, &mut self.findings)?;
         self.semantics.finish(&mut self.findings);
@@ -86,7 +86,7 @@ impl LogCheck {
     }
 
     fn finish_newest(&mut self) {
-        match self.held.take() {
+        match self.newest_checkpoint.take() {
             None => {
                 let what = "there is no checkpoint that can be read";
                 self.findings.fail(VerifyFailure::new(Level::Signatures, None, what));
@@ -137,7 +137,7 @@ impl LogCheck {
         let findings = &mut self.findings;
         source.read_tiles(&mut |SourceTile { level, number, hashes: tile, root }| {
             let partial = tile.len() as u64 != TILE_WIDTH * 32;
-            let what = match tiles.judge(level, number, tile) {
+            let what = match tiles.check(level, number, tile) {
                 TileVerdict::Right if held == StoredTiles::Full && partial => "is not full",
                 TileVerdict::Right
                     if root.is_some_and(|root| {

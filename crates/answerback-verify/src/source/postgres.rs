@@ -54,7 +54,7 @@ fn claims(name: &str, client: &mut Client) -> Result<SourceClaims, SourceError> 
     let meta = |client: &mut Client, key: &str| -> Result<String, SourceError> {
         let row = client.query_one("SELECT value FROM meta WHERE key = $1", &[&key]);
         let value = row.and_then(|row| row.try_get(0));
-        value.map_err(|error| none(format!("{key} cannot be read in meta: {}", said(&error))))
+        value.map_err(|error| none(format!("{key} cannot be read in meta: {}", describe(&error))))
     };
     let format = meta(client, "format")?;
     if format != "1" {
@@ -66,7 +66,7 @@ fn claims(name: &str, client: &mut Client) -> Result<SourceClaims, SourceError> 
         Ok((numbers, row.try_get(2)?, row.try_get(3)?))
     });
     let ((size, minimum, last_ts), frontier, root) =
-        head.map_err(|error| none(format!("head: {}", said(&error))))?;
+        head.map_err(|error| none(format!("head: {}", describe(&error))))?;
     let (Ok(size), Ok(from)) = (u64::try_from(size), u64::try_from(minimum)) else {
         return Err(none("head: a size below zero".to_owned()));
     };
@@ -83,7 +83,7 @@ fn claims(name: &str, client: &mut Client) -> Result<SourceClaims, SourceError> 
 }
 
 /// Formats an error with the server's message. The driver's own text is only `db error`.
-fn said(error: &postgres::Error) -> String {
+fn describe(error: &postgres::Error) -> String {
     let server = error.as_db_error().map(|server| server.message().to_owned());
     server.unwrap_or_else(|| error.to_string())
 }
@@ -253,7 +253,7 @@ impl EntryWalk<'_> {
                 let strays = parts.partition_point(|part| part.seq < seq);
                 let own = parts.partition_point(|part| part.seq <= seq);
                 self.strays(&parts[..strays]);
-                let held: Vec<SourcePart<'_>> =
+                let own_parts: Vec<SourcePart<'_>> =
                     parts[strays..own].iter().map(PartRow::part).collect();
                 parts = &parts[own..];
                 let columns = EntryColumns {
@@ -272,7 +272,7 @@ impl EntryWalk<'_> {
                 (self.visit)(SourceRecord::Entry(SourceEntry {
                     index,
                     leaf,
-                    parts: &held,
+                    parts: &own_parts,
                     columns,
                 }));
                 self.checkpoints(seq.saturating_add(1))?;

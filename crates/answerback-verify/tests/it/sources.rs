@@ -120,7 +120,7 @@ fn keys_can_change() {
 }
 
 #[test]
-fn a_key_from_the_log_itself_is_said_to_be_one() {
+fn a_key_from_the_log_itself_gives_a_warning() {
     let report = judge(&mut InMemory::new(sample::every_kind().ledger), VerifyOptions::new());
     assert_eq!(report.key_trust, KeyTrust::FromLog);
     assert!(
@@ -144,7 +144,7 @@ fn anchors_and_notes_from_outside_are_compared() {
 }
 
 #[test]
-fn an_erased_manifest_is_said_to_be_uncheckable() {
+fn an_erased_manifest_gives_a_warning() {
     let mut writer = sample::every_kind();
     writer.erase(1, "manifest");
     writer.checkpoint();
@@ -201,7 +201,7 @@ fn a_copy_that_cannot_be_written_to_can_be_read() {
 }
 
 #[test]
-fn what_is_not_a_ledger_is_not_judged() {
+fn a_file_that_is_not_a_ledger_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     let mut said = Vec::new();
@@ -238,7 +238,7 @@ fn what_is_not_a_ledger_is_not_judged() {
 }
 
 #[test]
-fn progress_is_told() {
+fn progress_is_reported() {
     let ledger = sample::long(4_200, 500);
     let mut told = Vec::new();
     verify_with_progress(&mut InMemory::new(ledger), &VerifyOptions::new(), &mut |progress| {

@@ -234,7 +234,7 @@ fn written(entries: impl FnOnce(&mut Writer) -> u64) -> Vec<u8> {
 }
 
 #[test]
-fn what_entries_mean_is_checked_though_all_proofs_hold() {
+fn semantics_are_checked_even_if_all_proofs_hold() {
     let cases: [(&str, Appending, &[u8]); 16] = [
         ("nothing more", |_| 0, &[]),
         ("a second answer", |writer| sample::ungoverned_response(writer, 3), &[5]),
@@ -392,7 +392,7 @@ fn a_forged_change_of_keys_fails() {
 }
 
 #[test]
-fn a_whole_log_under_another_key_is_only_good_for_who_trusts_nobody() {
+fn a_log_rewritten_under_another_key_fails_with_a_trusted_key() {
     let mut forged = Writer::new(9);
     sample::request(&mut forged, 1);
     forged.checkpoint();

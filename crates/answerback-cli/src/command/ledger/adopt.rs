@@ -51,14 +51,14 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
                 adopted.index,
                 adopted.anchored
             )?;
-            for kept in &adopted.kept {
+            for kept in &adopted.backups {
                 writeln!(output, "the old anchor is kept as {}", sanitise(kept))?;
             }
         }
         OutputFormat::Json => {
             let value = json!({
                 "adopted_by": adopted.index, "size": adopted.size.to_string(),
-                "anchored": adopted.anchored.to_string(), "kept": adopted.kept,
+                "anchored": adopted.anchored.to_string(), "kept": adopted.backups,
             });
             writeln!(output, "{value}")?;
         }
