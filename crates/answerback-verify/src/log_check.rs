@@ -168,7 +168,7 @@ impl LogCheck {
     fn apply_kind(&mut self, entry: &SourceEntry<'_>, facts: &ParsedLeaf) {
         match facts.kind {
             EntryKind::Erasure => {
-                self.erasures.take(entry, facts, self.claims.from, &mut self.findings)
+                self.erasures.take(entry, facts, self.claims.from, &mut self.findings);
             }
             EntryKind::Prune => self.prune(entry, facts),
             EntryKind::Config => self.key(entry, facts),

@@ -292,7 +292,7 @@ impl Batch {
                 BatchRecord::PrunedHash(hash) => fold.pruned_hash(*hash),
                 BatchRecord::Subtrees(hashes) => fold.subtrees(hashes),
                 BatchRecord::Checkpoint(note, filed_under) => {
-                    fold.stored_checkpoint(note, *filed_under)
+                    fold.stored_checkpoint(note, *filed_under);
                 }
                 BatchRecord::StrayPart(index, name) => fold.stray_part(*index, name),
             }
