@@ -133,7 +133,7 @@ pub(super) fn notes_expire(open: Open<'_>) {
     assert_eq!(keep("a", "first", 2000, reference.clone()).as_deref(), Some("first"));
     // A note that replaces another one does not inherit its references.
     assert_eq!(keep("a", "second", 2000, None).as_deref(), Some("second"));
-    keep("b", "reference", 3000, reference);
+    keep("b", "result", 3000, reference);
     assert_eq!(store.note("b").unwrap().as_deref(), Some("result"));
     let document = answerback_ledger::LeafToken::new("document").unwrap();
     let basis = answerback_ledger::leaf::Basis::Request;
