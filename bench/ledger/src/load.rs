@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use answerback_ledger::{Draft, Id, Token};
-use answerback_store::{Appended, Settings, Store, Ticket};
+use answerback_ledger::{Draft, LeafId, LeafToken};
+use answerback_store::{AppendedEntry, Settings, Store, Ticket};
 
 use crate::CONTENT;
 use crate::figures::Stretch;
@@ -55,7 +55,7 @@ pub(crate) fn append(
     content: usize,
     times: &mut Vec<Duration>,
 ) -> anyhow::Result<()> {
-    let mut waiting: VecDeque<(Instant, Ticket<Appended>)> = VecDeque::new();
+    let mut waiting: VecDeque<(Instant, Ticket<AppendedEntry>)> = VecDeque::new();
     for number in numbers {
         if waiting.len() >= in_flight
             && let Some((began, ticket)) = waiting.pop_front()
@@ -80,12 +80,12 @@ fn draft(store: &Store, number: u64, content: usize) -> anyhow::Result<Draft> {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&scattered(2 * number).to_be_bytes());
         bytes[8..].copy_from_slice(&scattered(2 * number + 1).to_be_bytes());
-        Id::from(bytes)
+        LeafId::from(bytes)
     };
     let (name, draft) = if number.is_multiple_of(2) {
         ("sent", Draft::request().with_request_id(id(number)))
     } else {
-        let outcome = Token::new("ok")?;
+        let outcome = LeafToken::new("ok")?;
         let draft = Draft::response().with_request_id(id(number - 1)).with_response_id(id(number));
         ("received", draft.with_outcome(&outcome))
     };

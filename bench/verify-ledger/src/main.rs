@@ -20,7 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use answerback_verify::{Options, open, verify};
+use answerback_verify::{VerifyOptions, open, verify};
 use anyhow::{Context as _, Result, ensure};
 use sha2::{Digest as _, Sha256};
 use support::{Writer, sample, text, written::SqliteWriter};
@@ -95,7 +95,7 @@ fn write(path: &Path, entries: u64, bytes: u64, batch: u64) -> u64 {
 
 /// Verifies three times; the best is the machine's, the others are its neighbours'.
 fn measure(path: &Path, threads: NonZeroUsize, entries: u64) -> Result<()> {
-    let options = Options::new().with_threads(threads);
+    let options = VerifyOptions::new().with_threads(threads);
     let (mut best, mut best_used) = (Duration::MAX, Duration::MAX);
     for _ in 0..3 {
         let (start, used) = (Instant::now(), processor_time());

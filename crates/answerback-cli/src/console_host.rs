@@ -11,10 +11,10 @@ use answerback::governance::{Lock, Manifest};
 use answerback::json::Limits;
 use answerback_gateway::serve::GatewayService;
 use answerback_gateway::{Weight, remarks};
-use answerback_record::InForce;
-use answerback_record::system::now;
+use answerback_store::recording::ActiveGovernance;
+use answerback_store::system::now;
 use answerback_store::{CaseRecord, Store, StoreError, Ticket};
-use answerback_verify::{Options, Report};
+use answerback_verify::{VerifyOptions, VerifyReport};
 use answerback_web::{
     AgentView, AgentsView, Commands, ConsoleHost, RemarkView, ServerView, ToolView,
 };
@@ -43,7 +43,7 @@ pub(crate) struct GatewayConsoleHost {
 #[derive(Default)]
 pub(crate) struct ConfiguredGovernance {
     pub(crate) files: Option<(PathBuf, PathBuf)>,
-    pub(crate) in_force: Option<Arc<InForce>>,
+    pub(crate) in_force: Option<Arc<ActiveGovernance>>,
 }
 
 impl GatewayConsoleHost {
@@ -109,7 +109,7 @@ impl ConsoleHost for GatewayConsoleHost {
             .collect()
     }
 
-    fn active_governance(&self) -> Option<Arc<InForce>> {
+    fn active_governance(&self) -> Option<Arc<ActiveGovernance>> {
         self.governance.read().unwrap_or_else(PoisonError::into_inner).in_force.clone()
     }
 
@@ -135,10 +135,10 @@ impl ConsoleHost for GatewayConsoleHost {
         Some(draw(sheet, contract, document, false))
     }
 
-    fn verify(&self) -> Result<Report, String> {
+    fn verify(&self) -> Result<VerifyReport, String> {
         let mut source = verify_source::open(&self.ledger).map_err(|error| format!("{error:#}"))?;
         let now = now().unix_millis().saturating_mul(1000);
-        answerback_verify::verify(source.as_mut(), &Options::new().with_time(now))
+        answerback_verify::verify(source.as_mut(), &VerifyOptions::new().with_time(now))
             .map_err(|error| error.to_string())
     }
 

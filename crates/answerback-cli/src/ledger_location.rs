@@ -9,7 +9,7 @@ use answerback::Digest;
 use answerback::config::StoreConfig;
 use answerback_gateway::RecordCommands;
 use answerback_ledger::anchor::Divergence;
-use answerback_store::{Adopted, Settings, Store, StoreError};
+use answerback_store::{AdoptionOutcome, Settings, Store, StoreError};
 use anyhow::{Context, bail};
 
 use crate::configuration::{ConfigOption, Configuration};
@@ -238,7 +238,7 @@ impl LedgerLocation {
     }
 
     /// Adopts a ledger that was restored from a copy older than its anchor.
-    pub(crate) fn adopt(&self) -> anyhow::Result<Adopted> {
+    pub(crate) fn adopt(&self) -> anyhow::Result<AdoptionOutcome> {
         if let Some(url) = self.url()? {
             return Store::adopt_postgres(&url, &self.settings()?)
                 .context("the ledger in the database");

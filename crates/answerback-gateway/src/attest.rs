@@ -12,9 +12,9 @@ use answerback::finding::display_name;
 use answerback::governance::{Authority, AuthorityError, Verification};
 use answerback::json::{Limits, ReadError};
 use answerback::{Timestamp, UuidV4, ValidationError};
-use answerback_ledger::leaf::{Attestation as Claimed, Outcome};
-use answerback_ledger::{Draft, Id, Part, Token};
-use answerback_record::{Governing, InForce, identified};
+use answerback_ledger::leaf::{ClaimedFlags, GovernanceVerdict};
+use answerback_ledger::{Draft, LeafId, LeafToken, Part};
+use answerback_store::recording::{ActiveGovernance, GovernanceDocument, add_agent_and_prompt};
 use answerback_store::{Store, StoreError};
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ pub struct Attestor {
 struct GovernanceSnapshot {
     stamps: [FileStamp; 2],
     /// The governance of these files, or `None` if they cannot be used.
-    governance: Option<Arc<InForce>>,
+    governance: Option<Arc<ActiveGovernance>>,
 }
 
 /// The modification time and length of a file, or `None` if it does not exist.
@@ -77,7 +77,7 @@ impl Attestor {
     }
 
     /// Returns the current governance, or `None` if the files cannot be used.
-    async fn governance(self: &Arc<Self>, store: &Store) -> Option<Arc<InForce>> {
+    async fn governance(self: &Arc<Self>, store: &Store) -> Option<Arc<ActiveGovernance>> {
         {
             let snapshot = self.snapshot();
             if snapshot.stamps == stamps(&self.files) {
@@ -89,11 +89,12 @@ impl Attestor {
     }
 
     /// Reads the files again. Changed files are recorded before any response uses them.
-    fn reload(&self, store: &Store) -> Option<Arc<InForce>> {
+    fn reload(&self, store: &Store) -> Option<Arc<ActiveGovernance>> {
         let mut snapshot = self.snapshot();
         let stamps = stamps(&self.files);
-        let is_same =
-            |fresh: &InForce| snapshot.governance.as_ref().is_some_and(|it| it.is_same(fresh));
+        let is_same = |fresh: &ActiveGovernance| {
+            snapshot.governance.as_ref().is_some_and(|it| it.is_same(fresh))
+        };
         let governance = match read_governance(&self.files) {
             Ok(fresh) if is_same(&fresh) => snapshot.governance.clone(),
             Ok(fresh) if fresh.authority().is_sound() => {
@@ -125,11 +126,11 @@ impl Attestor {
     ) -> std::io::Result<AttestedResponse> {
         let response_id = match &input.response_id {
             Some(id) => id.clone(),
-            None => answerback_record::system::uuid()?,
+            None => answerback_store::system::uuid()?,
         };
         let audit = format!("ledger:{}#{}", recorder.origin(), input.correlation_id);
         let attestation = attestation(&input.doubts).with_audit_trail(audit);
-        let now = answerback_record::system::now();
+        let now = answerback_store::system::now();
         let built = input.response(response_id.clone(), self.identity.clone(), attestation, now);
         let response = match built {
             Ok(response) => response,
@@ -150,7 +151,7 @@ fn stamps(files: &[PathBuf; 2]) -> [FileStamp; 2] {
     [stamp(&files[0]), stamp(&files[1])]
 }
 
-fn read_governance([manifest, lock]: &[PathBuf; 2]) -> Result<InForce, AttestError> {
+fn read_governance([manifest, lock]: &[PathBuf; 2]) -> Result<ActiveGovernance, AttestError> {
     let bytes = |file: &Path| {
         std::fs::read(file).map_err(|source| AttestError::File { file: file.to_owned(), source })
     };
@@ -159,9 +160,9 @@ fn read_governance([manifest, lock]: &[PathBuf; 2]) -> Result<InForce, AttestErr
         move |source| AttestError::Document { file, source }
     };
     let limits = Limits::default();
-    Ok(InForce::new(
-        Governing::manifest(bytes(manifest)?, limits).map_err(unread(manifest))?,
-        Governing::lock(bytes(lock)?, limits).map_err(unread(lock))?,
+    Ok(ActiveGovernance::new(
+        GovernanceDocument::manifest(bytes(manifest)?, limits).map_err(unread(manifest))?,
+        GovernanceDocument::lock(bytes(lock)?, limits).map_err(unread(lock))?,
     ))
 }
 
@@ -264,14 +265,14 @@ pub(crate) struct AttestedResponse {
     pub(crate) response_id: UuidV4,
     response: Option<GovernedResponse>,
     /// The governance that the response was verified against.
-    governance: Option<Arc<InForce>>,
+    governance: Option<Arc<ActiveGovernance>>,
     /// The reason why the response is withheld.
     pub(crate) refusal: Option<Refusal>,
-    codes: Vec<Token>,
+    codes: Vec<LeafToken>,
 }
 
 impl AttestedResponse {
-    fn verify(response: GovernedResponse, governance: Option<Arc<InForce>>) -> Self {
+    fn verify(response: GovernedResponse, governance: Option<Arc<ActiveGovernance>>) -> Self {
         let document = response.to_document();
         let (refusal, codes) = match &governance {
             Some(governance) => verify_document(governance.authority(), &document),
@@ -295,37 +296,39 @@ impl AttestedResponse {
     /// Builds the ledger entry: a response, or a rejected one.
     pub(crate) fn draft(&self) -> Draft {
         let mut draft = match &self.refusal {
-            None => Draft::response().with_verdict(Outcome::Accepted, []),
+            None => Draft::response().with_verdict(GovernanceVerdict::Accepted, []),
             Some(_) => {
                 let codes = self.codes.iter().cloned();
-                Draft::rejected().with_codes(codes.clone()).with_verdict(Outcome::Refused, codes)
+                Draft::rejected()
+                    .with_codes(codes.clone())
+                    .with_verdict(GovernanceVerdict::Refused, codes)
             }
         };
-        if let Ok(id) = Id::try_from(&self.response_id) {
+        if let Ok(id) = LeafId::try_from(&self.response_id) {
             draft = draft.with_response_id(id);
         }
-        if let Ok(contract) = Token::new("governed") {
+        if let Ok(contract) = LeafToken::new("governed") {
             draft = draft.with_contract(&contract);
         }
         if let Some(governance) = &self.governance {
-            draft = governance.name(draft);
+            draft = governance.add_digests(draft);
         }
         let Some(response) = &self.response else { return draft };
-        if let Ok(status) = Token::new(response.status().as_str()) {
+        if let Ok(status) = LeafToken::new(response.status().as_str()) {
             draft = draft.with_status(&status);
         }
         if let Ok((time, _)) = Timestamp::parse(&response.timestamp) {
             draft = draft.with_claimed_time(time);
         }
         let claimed = &response.governance;
-        draft = draft.with_claimed(Claimed {
+        draft = draft.with_claimed(ClaimedFlags {
             within_scope: claimed.within_scope,
             boundaries_respected: claimed.boundaries_respected,
             quality_standards_met: claimed.quality_standards_met,
             constraints_followed: claimed.constraints_followed,
         });
         match self.refusal {
-            None => identified(draft, &response.agent),
+            None => add_agent_and_prompt(draft, &response.agent),
             // The agent's identity is not confirmed, so the entry does not name it.
             Some(_) => draft,
         }
@@ -346,16 +349,16 @@ impl AttestedResponse {
 }
 
 /// Verifies a document. Returns the refusal with the codes of its findings, or `None` if it is accepted.
-fn verify_document(authority: &Authority, document: &Value) -> (Option<Refusal>, Vec<Token>) {
+fn verify_document(authority: &Authority, document: &Value) -> (Option<Refusal>, Vec<LeafToken>) {
     match authority.verify(document, None) {
         Verification::Accepted(_) => (None, Vec::new()),
         Verification::Refused(failure) => (Some(failure.refusal), codes(&failure.findings)),
     }
 }
 
-fn codes(findings: &[ValidationError]) -> Vec<Token> {
+fn codes(findings: &[ValidationError]) -> Vec<LeafToken> {
     let errors = findings.iter().filter(|finding| finding.is_error());
-    errors.filter_map(|finding| Token::new(finding.error_code.as_ref()).ok()).collect()
+    errors.filter_map(|finding| LeafToken::new(finding.error_code.as_ref()).ok()).collect()
 }
 
 /// Reports why an attestor cannot be opened.

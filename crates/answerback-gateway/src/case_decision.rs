@@ -7,8 +7,8 @@ use answerback::case::{CaseKind, Decision, DecisionKind, Submission, misfit};
 use answerback::finding::secrets;
 use answerback::retry::{Context, Event, HideSecrets, Outcome, Permit, Policy, RetryKey, step};
 use answerback::{Digest, UuidV7};
-use answerback_ledger::{Draft, Id, Part, Token};
-use answerback_record::tell_decision;
+use answerback_ledger::{Draft, LeafId, LeafToken, Part};
+use answerback_store::recording::append_decision_event;
 use answerback_store::{CaseRecord, Store, StoreError, Ticket, Transaction, entry_reference};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
@@ -175,22 +175,22 @@ impl DecisionInput {
             apply_to_calls(transaction, key, id, &submission, permit)?;
         }
         let verdict = submission.decision.kind().as_str();
-        let (Ok(case), Ok(decision)) = (Id::try_from(id), Token::new(verdict)) else {
+        let (Ok(case), Ok(decision)) = (LeafId::try_from(id), LeafToken::new(verdict)) else {
             return Err(StoreError::unit("the case has no id that the ledger can hold"));
         };
         let draft = Draft::decision(case, decision, record.case.digest, record.case.revision)
             .with_part(self.entry_part(&submission)?);
         let appended = transaction.append(&draft)?;
-        transaction.said_in(id, &entry_reference(appended.index))?;
+        transaction.add_words_source(id, &entry_reference(appended.index))?;
         // The state stores the person's message until the model receives it.
         if let Some(key) = retry_key {
-            transaction.attempt_from(&key, &entry_reference(appended.index))?;
+            transaction.add_attempt_source(&key, &entry_reference(appended.index))?;
         }
-        tell_decision(transaction, &record.case)?;
+        append_decision_event(transaction, &record.case)?;
         // A model receives the recorded text. A program that asked receives the original text.
         if is_for_program && complete != submission.decision {
             let encrypted = self.encrypt_for_program(&complete).map_err(StoreError::unit)?;
-            transaction.keep_private(id, Some(encrypted.as_bytes()))?;
+            transaction.store_private(id, Some(encrypted.as_bytes()))?;
         }
         Ok(record)
     }
@@ -275,8 +275,8 @@ pub(crate) fn resolve_by_model(
     }
     let submission = Submission::by_model(&record.case);
     let record = transaction.decide_case(id, &submission)?;
-    let verdict = Token::new(submission.decision.kind().as_str());
-    let (Ok(case), Ok(verdict)) = (Id::try_from(id), verdict) else {
+    let verdict = LeafToken::new(submission.decision.kind().as_str());
+    let (Ok(case), Ok(verdict)) = (LeafId::try_from(id), verdict) else {
         return Err(StoreError::unit("the case has no id that the ledger can hold"));
     };
     let document =
@@ -284,8 +284,8 @@ pub(crate) fn resolve_by_model(
     let entry_part = recorder.store().part("decision", document.to_string().into_bytes())?;
     let draft = Draft::decision(case, verdict, record.case.digest, record.case.revision);
     let appended = transaction.append(&draft.with_part(entry_part))?;
-    transaction.said_in(id, &entry_reference(appended.index))?;
-    tell_decision(transaction, &record.case)
+    transaction.add_words_source(id, &entry_reference(appended.index))?;
+    append_decision_event(transaction, &record.case)
 }
 
 /// Returns the key that the calls of a case are counted under.

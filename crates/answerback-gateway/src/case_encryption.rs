@@ -53,7 +53,7 @@ impl CaseCipher {
         bytes: &[u8],
     ) -> Result<String, CipherError> {
         let random = |_| CipherError::Random;
-        let nonce: [u8; NONCE_LEN] = answerback_record::system::random().map_err(random)?;
+        let nonce: [u8; NONCE_LEN] = answerback_store::system::random().map_err(random)?;
         let mut buffer = bytes.to_vec();
         let key = self.key()?;
         let associated_data = Aad::from(associated_data(purpose, case));
@@ -91,8 +91,7 @@ impl CaseCipher {
         let text = match self.file.read()? {
             Some(text) => text,
             None => {
-                let random =
-                    answerback_record::system::random().map_err(|_| CipherError::Random)?;
+                let random = answerback_store::system::random().map_err(|_| CipherError::Random)?;
                 let secret: Zeroizing<[u8; 32]> = Zeroizing::new(random);
                 let secret = Zeroizing::new(BASE64.encode(secret.as_slice()));
                 self.file.create(&Zeroizing::new(format!("{PREFIX}{}\n", *secret)))?

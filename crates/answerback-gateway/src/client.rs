@@ -27,8 +27,8 @@ impl Client {
     ///
     /// Returns an error if there is no randomness for the connection's name.
     pub fn new(principal: impl Into<String>) -> std::io::Result<Self> {
-        let connection = answerback_record::system::uuid()?.to_string().into();
-        let first_turn = u64::from_be_bytes(answerback_record::system::random()?);
+        let connection = answerback_store::system::uuid()?.to_string().into();
+        let first_turn = u64::from_be_bytes(answerback_store::system::random()?);
         let failed_calls = AtomicU64::new(0);
         let marker = Some(Marker::random()?);
         Ok(Self { principal: principal.into(), connection, first_turn, failed_calls, marker })

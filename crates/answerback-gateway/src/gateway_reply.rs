@@ -43,7 +43,7 @@ impl ReplyBuilder {
         upstream: Option<&Upstream>,
         call: &ToolCallRequest,
     ) -> std::io::Result<Self> {
-        let correlation_id = answerback_record::system::uuid()?;
+        let correlation_id = answerback_store::system::uuid()?;
         let is_known = upstream.is_some_and(|upstream| upstream.tools.contains(&call.name));
         let id = CallFacts::id_of(&correlation_id);
         // A name that is not in the catalog is text of the model and may contain a secret.
@@ -122,13 +122,13 @@ impl ReplyBuilder {
             data,
             tool_envelope,
         };
-        input.envelope(errors, warnings, answerback_record::system::now())
+        input.envelope(errors, warnings, answerback_store::system::now())
     }
 
     /// Returns the envelope text of a result without findings.
     pub(crate) fn envelope_text(&self, upstream: &Upstream, result: &Value) -> Option<String> {
         let values = EnvelopeValues {
-            now: answerback_record::system::now(),
+            now: answerback_store::system::now(),
             duration_ms: u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX),
             correlation_id: &self.correlation_id,
         };

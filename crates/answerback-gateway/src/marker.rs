@@ -26,7 +26,7 @@ impl Marker {
     ///
     /// Returns an error if there is no randomness.
     pub(crate) fn random() -> std::io::Result<Self> {
-        let random: [u8; 8] = answerback_record::system::random()?;
+        let random: [u8; 8] = answerback_store::system::random()?;
         Ok(Self(HEXLOWER.encode(&random).into()))
     }
 

@@ -28,7 +28,7 @@ impl Gateway {
     ) -> Result<(), StoreError> {
         let Some(recorder) = self.recorder() else { return Ok(()) };
         let written = recorder.config(subject, upstream, document).await;
-        written.or_else(|error| recorder.store().excuse(error))
+        written.or_else(|error| recorder.store().apply_failure_policy(error))
     }
 
     /// The rules by which calls and results are checked.

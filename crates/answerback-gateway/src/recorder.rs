@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use answerback_ledger::leaf::Subject;
-use answerback_ledger::{Draft, Part, Token};
-use answerback_record::Hide;
-use answerback_store::{Appended, Store, StoreError};
+use answerback_ledger::{Draft, LeafToken, Part};
+use answerback_store::recording::MemberSchema;
+use answerback_store::{AppendedEntry, Store, StoreError};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -54,16 +54,16 @@ impl Recorder {
         &self,
         name: &str,
         document: &str,
-        hide: Option<Hide<'_>>,
+        hide: Option<MemberSchema<'_>>,
     ) -> Result<Vec<Part>, StoreError> {
         // The whole document is searched for secrets, which may take long.
         blocking::run(document.len(), || {
-            answerback_record::parts(&self.store, name, document, hide)
+            answerback_store::recording::parts(&self.store, name, document, hide)
         })
     }
 
     /// Returns the receipt for an entry.
-    pub(crate) fn receipt(&self, appended: &Appended, response_id: &str) -> Value {
+    pub(crate) fn receipt(&self, appended: &AppendedEntry, response_id: &str) -> Value {
         json!({
             "log": self.origin,
             "index": appended.index,
@@ -86,7 +86,7 @@ impl Recorder {
         let text = document.to_string();
         let digest = answerback::Digest::of_bytes(text.as_bytes());
         let mut draft = Draft::config(subject).with_sha256(digest);
-        if let Some(Ok(upstream)) = upstream.map(Token::new) {
+        if let Some(Ok(upstream)) = upstream.map(LeafToken::new) {
             draft = draft.with_upstream(&upstream);
         }
         for part in self.parts("document", &text, None)? {

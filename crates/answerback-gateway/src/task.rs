@@ -100,7 +100,7 @@ impl TaskResultPlace {
 impl Task {
     /// Creates the data for a task of unknown origin.
     pub(crate) fn unknown(key: TaskKey<'_>) -> Self {
-        let now = answerback_record::system::now().unix_millis();
+        let now = answerback_store::system::now().unix_millis();
         Self {
             correlation_id: key.correlation(),
             tool: UNKNOWN_TOOL.to_owned(),
@@ -123,7 +123,7 @@ impl Task {
     }
 
     pub(crate) fn elapsed(&self) -> Duration {
-        let elapsed = answerback_record::system::now().unix_millis() - self.called_at;
+        let elapsed = answerback_store::system::now().unix_millis() - self.called_at;
         Duration::from_millis(u64::try_from(elapsed).unwrap_or_default())
     }
 }

@@ -67,7 +67,7 @@ impl TaskNotes {
         let read = tokio::task::spawn_blocking(move || store.note(&wanted)).await;
         let note = match read.unwrap_or_else(|error| Err(StoreError::unit(error.to_string()))) {
             Ok(note) => note,
-            Err(error) => return recorder.store().excuse(error).map(|()| None),
+            Err(error) => return recorder.store().apply_failure_policy(error).map(|()| None),
         };
         if let Some(note) = &note {
             self.lock().insert(name, note);

@@ -5,7 +5,7 @@ use answerback::Digest;
 use answerback::call::{Schema, SchemaError};
 use answerback::judge::{Catalogue, CatalogueError};
 use answerback_mcp::link::HeaderArguments;
-use answerback_record::Hide;
+use answerback_store::recording::MemberSchema;
 use serde_json::Value;
 
 use answerback_mcp::wire::{Object, ObjectError};
@@ -101,9 +101,9 @@ impl Toolbox {
     }
 
     /// The places in a call of this tool that its schema marks as secret.
-    pub(crate) fn hide(&self, tool: &str) -> Option<Hide<'_>> {
+    pub(crate) fn hide(&self, tool: &str) -> Option<MemberSchema<'_>> {
         let schema = self.inputs.schema(tool)?.ok()?;
-        Some(Hide { member: "arguments", schema })
+        Some(MemberSchema { member: "arguments", schema })
     }
 
     /// True if a tool is annotated as read-only or idempotent.

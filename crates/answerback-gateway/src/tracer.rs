@@ -148,9 +148,9 @@ impl CallSpan {
         });
         let trace = match &parent {
             Some(parent) => parent.trace.clone(),
-            None => HEXLOWER.encode(&answerback_record::system::random::<16>().ok()?),
+            None => HEXLOWER.encode(&answerback_store::system::random::<16>().ok()?),
         };
-        let id = HEXLOWER.encode(&answerback_record::system::random::<8>().ok()?);
+        let id = HEXLOWER.encode(&answerback_store::system::random::<8>().ok()?);
         Some(Self {
             trace,
             id,

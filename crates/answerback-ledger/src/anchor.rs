@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::checkpoint::CheckpointError;
-use crate::durable::sync_parent;
+use crate::durable::{replace, sync_parent};
 use crate::note::NoteError;
 use crate::{Checkpoint, Hash, Note};
 
@@ -189,7 +189,7 @@ impl Anchor for FileAnchor {
     fn restart(&mut self, note: &Note) -> Result<String, AnchorError> {
         let failed = |source| AnchorError::File { path: self.path.clone(), source };
         let mut number = 1_u32;
-        let aside = loop {
+        let backup = loop {
             let mut name = self.path.clone().into_os_string();
             name.push(format!(".before-adopt-{number}"));
             let path = PathBuf::from(name);
@@ -199,18 +199,12 @@ impl Anchor for FileAnchor {
             number += 1;
         };
         // Back up before the replacement, so that one complete file exists at every moment.
-        std::fs::copy(&self.path, &aside).map_err(failed)?;
-        sync(&aside).map_err(failed)?;
+        std::fs::copy(&self.path, &backup).map_err(failed)?;
+        File::open(&backup).and_then(|file| file.sync_all()).map_err(failed)?;
         let line = format!("{}\n", json!({"checkpoint": note.to_string()}));
-        let mut beside = self.path.clone().into_os_string();
-        beside.push(".next");
-        let beside = PathBuf::from(beside);
-        std::fs::write(&beside, line).map_err(failed)?;
-        sync(&beside).map_err(failed)?;
-        std::fs::rename(&beside, &self.path).map_err(failed)?;
-        sync_parent(&self.path).map_err(failed)?;
+        replace(&self.path, line.as_bytes()).map_err(failed)?;
         (self.written, self.waiting) = (None, None);
-        Ok(aside.display().to_string())
+        Ok(backup.display().to_string())
     }
 
     fn close(&mut self) -> Result<(), AnchorError> {
@@ -221,10 +215,6 @@ impl Anchor for FileAnchor {
         }
         Ok(())
     }
-}
-
-fn sync(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
 }
 
 fn read_end(path: &Path) -> io::Result<String> {
@@ -306,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_written_goes_on_waiting() {
+    fn a_checkpoint_that_failed_is_written_later() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("missing/anchor");
         let mut anchor = FileAnchor::new(&path);
@@ -325,16 +315,16 @@ mod tests {
     }
 
     #[test]
-    fn an_anchor_that_starts_anew_keeps_what_it_remembered() {
+    fn a_restarted_anchor_backs_up_its_content() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("anchor");
         for round in 1..3 {
             let mut anchor = FileAnchor::new(&path);
             anchor.record(&note(7 + round), 0).unwrap();
             let before = fs::read(&path).unwrap();
-            let aside = anchor.restart(&note(3)).unwrap();
-            assert_eq!(fs::read(&aside).unwrap(), before);
-            assert!(aside.ends_with(&format!("anchor.before-adopt-{round}")), "{aside}");
+            let backup = anchor.restart(&note(3)).unwrap();
+            assert_eq!(fs::read(&backup).unwrap(), before);
+            assert!(backup.ends_with(&format!("anchor.before-adopt-{round}")), "{backup}");
             assert_eq!(anchor.newest().unwrap().unwrap().size(), 3);
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
@@ -356,18 +346,18 @@ mod tests {
     }
 
     #[test]
-    fn a_log_must_hold_what_is_anchored() {
+    fn a_log_must_contain_the_anchored_checkpoint() {
         let anchored = Checkpoint::read(&note(7)).unwrap();
-        let judge = |origin: &str, size, root: Hash| {
+        let compare = |origin: &str, size, root: Hash| {
             check(&anchored, origin, size, |_| Ok::<_, Infallible>(root)).unwrap()
         };
-        assert_eq!(judge("log", 7, anchored.root()), Ok(()));
-        assert_eq!(judge("log", 9, anchored.root()), Ok(()));
+        assert_eq!(compare("log", 7, anchored.root()), Ok(()));
+        assert_eq!(compare("log", 9, anchored.root()), Ok(()));
         assert_eq!(
-            judge("log", 6, anchored.root()),
+            compare("log", 6, anchored.root()),
             Err(Divergence::Behind { size: 6, anchored: 7 })
         );
-        assert_eq!(judge("log", 9, Hash::of_nothing()), Err(Divergence::Forked { size: 7 }));
-        assert!(matches!(judge("other", 9, anchored.root()), Err(Divergence::Stranger { .. })));
+        assert_eq!(compare("log", 9, Hash::of_nothing()), Err(Divergence::Forked { size: 7 }));
+        assert!(matches!(compare("other", 9, anchored.root()), Err(Divergence::Stranger { .. })));
     }
 }

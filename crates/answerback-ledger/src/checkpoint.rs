@@ -1,7 +1,8 @@
 //! C2SP checkpoints: the signed size and root hash of a log at one moment.
 
 use crate::base64::{decode_hash, encode};
-use crate::note::{NoteError, is_name};
+use crate::key::is_name;
+use crate::note::NoteError;
 use crate::tree::Frontier;
 use crate::{Hash, Note, SigningKey};
 

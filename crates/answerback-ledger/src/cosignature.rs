@@ -7,7 +7,8 @@ use ed25519_dalek::{Signature, VerifyingKey};
 
 use crate::Note;
 use crate::base64::encode;
-use crate::note::{NoteError, VerifierKeyError, key_id, read_key, write_key};
+use crate::key::{VerifierKeyError, key_id, read_key, write_key};
+use crate::note::NoteError;
 
 /// The type byte of a timestamped Ed25519 cosignature.
 const COSIGNATURE: u8 = 0x04;

@@ -1,6 +1,6 @@
 //! Writes the few files outside the store so that they survive a crash.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -27,4 +27,16 @@ pub(crate) fn sync_parent(path: &Path) -> io::Result<()> {
         File::open(parent.unwrap_or(Path::new(".")))?.sync_all()?;
     }
     Ok(())
+}
+
+/// Replaces a file with this content. A reader sees the old content or the new content, never a part
+/// of it, and so does the next start after a crash.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut temporary = path.to_owned().into_os_string();
+    temporary.push(".next");
+    let mut file = File::create(&temporary)?;
+    file.write_all(content)?;
+    file.sync_all()?;
+    fs::rename(&temporary, path)?;
+    sync_parent(path)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use answerback::Hex;
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 /// A SHA-256 hash of a leaf, of a node, or of the whole tree.
@@ -62,7 +62,7 @@ impl TryFrom<&[u8]> for Hash {
 
 impl fmt::Display for Hash {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Hex(&self.0).fmt(formatter)
+        HEXLOWER.encode_write(&self.0, formatter)
     }
 }
 

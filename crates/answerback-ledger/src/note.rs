@@ -2,113 +2,14 @@
 
 use std::fmt;
 
-use ed25519_dalek::{Signature, VerifyingKey};
-use sha2::{Digest, Sha256};
-
-use crate::SigningKey;
 use crate::base64::{decode, encode};
-
-/// The type byte of an Ed25519 signature.
-pub(crate) const ED25519: u8 = 0x01;
+use crate::key::{SigningKey, VerifierKey, is_name};
 
 /// The maximum number of signature lines in a note. C2SP requires support for at least 16.
 const MOST_SIGNATURES: usize = 100;
 
 /// The maximum length of a note in bytes.
 const LONGEST: usize = 1 << 20;
-
-/// The public key of a signer, which identifies and verifies its signatures.
-///
-/// Its text form is `NAME+ID+KEY`: the id in eight hex digits, the key in base64.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct VerifierKey {
-    name: String,
-    id: u32,
-    key: VerifyingKey,
-}
-
-impl VerifierKey {
-    pub(crate) fn new(name: &str, key: VerifyingKey) -> Self {
-        Self { name: name.to_owned(), id: key_id(name, ED25519, &key), key }
-    }
-
-    /// Parses the text form of a key.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the text is not a key, the key is not of type Ed25519, or its id does
-    /// not match the key.
-    pub fn parse(text: &str) -> Result<Self, VerifierKeyError> {
-        let (name, key) = read_key(text, ED25519).ok_or(VerifierKeyError)?;
-        Ok(Self::new(name, key))
-    }
-
-    /// Returns the signer's name. For a log it is the origin.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Returns the four-byte id by which a signature line names its key.
-    pub const fn id(&self) -> u32 {
-        self.id
-    }
-
-    fn verifies(&self, text: &str, signature: &[u8]) -> bool {
-        Signature::from_slice(signature)
-            .is_ok_and(|signature| self.key.verify_strict(text.as_bytes(), &signature).is_ok())
-    }
-}
-
-impl fmt::Display for VerifierKey {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_key(formatter, &self.name, self.id, ED25519, &self.key)
-    }
-}
-
-/// The error for a text that is not the public key of a signer.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("not a verifier key NAME+ID+KEY of type Ed25519")]
-pub struct VerifierKeyError;
-
-/// True if a text is a valid key name: not empty, no spaces, no `+`.
-pub(crate) fn is_name(text: &str) -> bool {
-    !text.is_empty() && !text.contains(|letter: char| letter.is_whitespace() || letter == '+')
-}
-
-pub(crate) fn hex_id(text: &str) -> Option<u32> {
-    u32::from_str_radix(text, 16).ok().filter(|id| format!("{id:08x}") == text)
-}
-
-/// Parses `NAME+ID+KEY` with this type byte. The id must match the key.
-pub(crate) fn read_key(text: &str, kind: u8) -> Option<(&str, VerifyingKey)> {
-    let (name, rest) = text.split_once('+')?;
-    let (id, key) = rest.split_once('+')?;
-    let id = hex_id(id).filter(|_| is_name(name))?;
-    let bytes = decode(key)?;
-    let (found, bytes) = bytes.split_first()?;
-    let key = VerifyingKey::from_bytes(bytes.try_into().ok()?).ok()?;
-    Some((name, key)).filter(|(name, key)| *found == kind && key_id(name, kind, key) == id)
-}
-
-pub(crate) fn write_key(
-    formatter: &mut fmt::Formatter<'_>,
-    name: &str,
-    id: u32,
-    kind: u8,
-    key: &VerifyingKey,
-) -> fmt::Result {
-    let mut bytes = vec![kind];
-    bytes.extend_from_slice(key.as_bytes());
-    write!(formatter, "{name}+{id:08x}+{}", encode(&bytes))
-}
-
-pub(crate) fn key_id(name: &str, kind: u8, key: &VerifyingKey) -> u32 {
-    let mut hash = Sha256::new_with_prefix(name.as_bytes());
-    hash.update([b'\n', kind]);
-    hash.update(key.as_bytes());
-    let digest: [u8; 32] = hash.finalize().into();
-    u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]])
-}
 
 /// One signature line of a note.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -148,7 +49,11 @@ impl Note {
         }
         let lines = keys.iter().map(|key| {
             let verifier = key.verifier();
-            SignatureLine { name: verifier.name, id: verifier.id, signature: key.sign(text) }
+            SignatureLine {
+                name: verifier.name().to_owned(),
+                id: verifier.id(),
+                signature: key.sign(text),
+            }
         });
         Ok(Self { text: text.to_owned(), lines: lines.collect() })
     }
@@ -183,10 +88,14 @@ impl Note {
     /// Returns an error if a line names this key and its signature is invalid. The note is forged
     /// or damaged.
     pub fn is_signed_by(&self, key: &VerifierKey) -> Result<bool, NoteError> {
-        let mut lines = self.lines.iter().filter(|line| line.name == key.name && line.id == key.id);
-        let Some(line) = lines.next() else { return Ok(false) };
-        let genuine = |line: &SignatureLine| key.verifies(&self.text, &line.signature);
-        if genuine(line) && lines.all(genuine) { Ok(true) } else { Err(NoteError::Signature) }
+        let mut signatures = self.signatures(key.name(), key.id());
+        let Some(signature) = signatures.next() else { return Ok(false) };
+        let is_genuine = |signature: &[u8]| key.verifies(&self.text, signature);
+        if is_genuine(signature) && signatures.all(is_genuine) {
+            Ok(true)
+        } else {
+            Err(NoteError::Signature)
+        }
     }
 
     /// Returns the same note with more signature lines. It does not verify them.
@@ -303,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_note() {
+    fn malformed_notes_and_keys_are_rejected() {
         for text in [
             "",
             "x\n",

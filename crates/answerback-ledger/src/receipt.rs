@@ -110,13 +110,13 @@ pub enum ReceiptError {
 mod tests {
     use super::*;
     use crate::SigningKey;
-    use crate::tree::tests::Kept;
+    use crate::tree::tests::MemoryTree;
     use crate::tree::{inclusion_proof, root_at};
 
     #[test]
     fn there_and_back() {
         let key = SigningKey::new("log", &[1; 32]).unwrap();
-        let mut kept = Kept::default();
+        let mut kept = MemoryTree::default();
         (0..5_u8).for_each(|leaf| kept.push(Hash::of_leaf(&[leaf])));
         let root = root_at(5, &kept).unwrap();
         let note = Checkpoint::new("log", 5, root).unwrap().sign(&[&key]).unwrap();

@@ -299,13 +299,13 @@ pub(crate) mod tests {
 
     /// Stores tiles in memory the way the real stores do: full tiles and leaves.
     #[derive(Default)]
-    pub(crate) struct Kept {
+    pub(crate) struct MemoryTree {
         leaves: Vec<Hash>,
         tiles: HashMap<(u8, u64), Tile>,
         edge: Edge,
     }
 
-    impl Kept {
+    impl MemoryTree {
         pub(crate) fn push(&mut self, leaf: Hash) {
             self.leaves.push(leaf);
             let tiles = &mut self.tiles;
@@ -315,7 +315,7 @@ pub(crate) mod tests {
         }
     }
 
-    impl HashReader for Kept {
+    impl HashReader for MemoryTree {
         type Error = Infallible;
 
         fn hashes(&self, level: u8, from: u64, count: u64) -> Result<Vec<Hash>, Infallible> {
@@ -375,7 +375,7 @@ pub(crate) mod tests {
     #[test]
     fn proofs_of_every_size_equal_those_of_another_implementation() {
         let mut theirs = MemoryBackedTree::<Sha256, Vec<u8>>::new();
-        let mut ours = Kept::default();
+        let mut ours = MemoryTree::default();
         let mut frontier = Frontier::default();
         let (stride, mut compared) = (stride(), 0);
         for size in 1..=1000_u64 {
@@ -415,7 +415,7 @@ pub(crate) mod tests {
     /// a full tile.
     #[test]
     fn proofs_across_tile_levels() {
-        let mut kept = Kept::default();
+        let mut kept = MemoryTree::default();
         let size = WIDTH * WIDTH + 3 * WIDTH + 5;
         let leaf = |index: u64| Hash::of_leaf(&index.to_le_bytes());
         (0..size).for_each(|index| kept.push(leaf(index)));

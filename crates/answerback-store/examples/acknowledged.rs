@@ -10,7 +10,7 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 
 use answerback_store::{Export, Settings, Store};
-use answerback_verify::{Options, open as read, verify};
+use answerback_verify::{VerifyOptions, open as read, verify};
 
 /// Opens a store file or the URL of a PostgreSQL database.
 fn open(store: &str, settings: Settings) -> Result<Store, Box<dyn Error>> {
@@ -28,7 +28,7 @@ fn judge(store: &Store) -> Result<(), Box<dyn Error>> {
     let mut file = std::io::BufWriter::new(std::fs::File::create(&export)?);
     store.export_jsonl(Export::new(), &mut file, &mut |_| ())?;
     file.flush()?;
-    let report = verify(read(&export)?.as_mut(), &Options::new())?;
+    let report = verify(read(&export)?.as_mut(), &VerifyOptions::new())?;
     if report.exit_code() == 0 { Ok(()) } else { Err(report.to_string().into()) }
 }
 

@@ -17,8 +17,8 @@ use answerback::Severity;
 use answerback::finding::ValidationError;
 use answerback::retry::{Call, Context, Event, HideSecrets, Policy, RetryKey, Sent, step};
 use answerback_ledger::leaf::Basis;
-use answerback_ledger::{Draft, Token};
-use answerback_store::{Appended, Settings, Store, Ticket};
+use answerback_ledger::{Draft, LeafToken};
+use answerback_store::{AppendedEntry, Settings, Store, Ticket};
 use serde_json::json;
 
 /// Opens a store file or the URL of a PostgreSQL database.
@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let appended = acknowledge(waiting.pop_front())?;
             if let Some(appended) = appended.filter(|_| word == "erase") {
                 count_attempt(&store)?;
-                store.erase(appended.index, Token::new("seen")?, Basis::Request)?.wait()?;
+                store.erase(appended.index, LeafToken::new("seen")?, Basis::Request)?.wait()?;
                 say(&format!("erased {} {text}\n", appended.index))?;
             }
         }
@@ -101,7 +101,9 @@ fn count_attempt(store: &Store) -> Result<(), Box<dyn Error>> {
 }
 
 /// Waits for a ticket and prints its index and hash in one write.
-fn acknowledge(ticket: Option<Ticket<Appended>>) -> Result<Option<Appended>, Box<dyn Error>> {
+fn acknowledge(
+    ticket: Option<Ticket<AppendedEntry>>,
+) -> Result<Option<AppendedEntry>, Box<dyn Error>> {
     let Some(ticket) = ticket else { return Ok(None) };
     let appended = ticket.wait()?.value;
     say(&format!("{} {}\n", appended.index, appended.leaf_hash))?;

@@ -9,15 +9,15 @@ use std::sync::Arc;
 use answerback_ledger::anchor::{self, Divergence};
 use answerback_ledger::leaf::Subject;
 use answerback_ledger::tree::root_at;
-use answerback_ledger::{Checkpoint, Draft, Note, Token};
+use answerback_ledger::{Checkpoint, Draft, LeafToken, Note};
 use serde_json::json;
 
 use crate::chain::Chain;
 use crate::engine::{Hashes, Opener};
 use crate::job::job;
-use crate::stats::Counters;
+use crate::running_transaction::RunningTransaction;
+use crate::stats::StoreCounters;
 use crate::transaction::Log;
-use crate::work::RunningTransaction;
 use crate::{Settings, StoreError};
 
 /// The name of the part that records the anchored checkpoints.
@@ -26,7 +26,7 @@ const ROLLBACK: &str = "rollback";
 /// The result of adopting a log.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Adopted {
+pub struct AdoptionOutcome {
     /// The index of the entry that records the rollback.
     pub index: u64,
     /// The number of entries in the log before the adoption.
@@ -34,14 +34,17 @@ pub struct Adopted {
     /// The largest anchored size among the anchors that differed.
     pub anchored: u64,
     /// One text per anchor that differed, which says where the anchor's old content is backed up.
-    pub kept: Vec<String>,
+    pub backups: Vec<String>,
 }
 
 /// Records that the log is behind its anchors or differs from them, and restarts these anchors.
 ///
 /// If it is interrupted between the two steps, the log still rejects writes. Repeat the call to
 /// complete it.
-pub(crate) fn adopt(opener: &Arc<dyn Opener>, settings: &Settings) -> Result<Adopted, StoreError> {
+pub(crate) fn adopt(
+    opener: &Arc<dyn Opener>,
+    settings: &Settings,
+) -> Result<AdoptionOutcome, StoreError> {
     let mut chain = Chain::open_unanchored(opener.as_ref(), settings)?;
     let mut diverged = Vec::new();
     for make in &settings.anchors {
@@ -67,14 +70,14 @@ pub(crate) fn adopt(opener: &Arc<dyn Opener>, settings: &Settings) -> Result<Ado
     let record = json!({"size": size.to_string(), "root": chain.frontier.root().to_string(), "anchored": lines});
     let bytes = record.to_string().into_bytes();
     let unit = move |work: &mut RunningTransaction<'_>| {
-        let adopted = Token::new("adopted").map_err(StoreError::unit)?;
+        let adopted = LeafToken::new("adopted").map_err(StoreError::unit)?;
         let part = work.part(ROLLBACK, bytes.clone())?;
         work.append(&Draft::config(Subject::Migrate).with_outcome(&adopted).with_part(part))
     };
-    let (unit, ticket) = job(crate::engine::Foreseen::default(), unit);
+    let (unit, ticket) = job(crate::engine::LookupHint::default(), unit);
     let mut jobs = [unit];
     let done =
-        chain.run(&mut jobs, settings, &Counters::default()).map_err(|failed| failed.error)?;
+        chain.run(&mut jobs, settings, &StoreCounters::default()).map_err(|failed| failed.error)?;
     for (unit, outcome) in jobs.into_iter().zip(done.outcomes) {
         unit.finish(outcome.map(|()| (done.size, done.root)));
     }
@@ -82,9 +85,9 @@ pub(crate) fn adopt(opener: &Arc<dyn Opener>, settings: &Settings) -> Result<Ado
     let text = chain.engine.newest_checkpoint()?.unwrap_or_default();
     let note = Note::parse(&text).map_err(|error| StoreError::Damaged(error.to_string()))?;
     let anchored = diverged.iter().map(|(_, anchored)| anchored.size()).max().unwrap_or_default();
-    let kept = diverged.iter_mut().map(|(anchor, _)| anchor.restart(&note));
-    let kept = kept.collect::<Result<_, _>>()?;
-    Ok(Adopted { index, size, anchored, kept })
+    let backups = diverged.iter_mut().map(|(anchor, _)| anchor.restart(&note));
+    let backups = backups.collect::<Result<_, _>>()?;
+    Ok(AdoptionOutcome { index, size, anchored, backups })
 }
 
 /// Formats an anchored checkpoint for the entry.

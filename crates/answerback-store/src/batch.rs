@@ -12,10 +12,10 @@ use answerback_ledger::{Checkpoint, Draft, Hash, Note};
 use crate::chain::Chain;
 use crate::engine::{EngineError, EngineFailure, EngineResult};
 use crate::job::WriterJob;
-use crate::stats::Counters;
+use crate::running_transaction::{ANSWERS, BatchRows, CLOCK_TOLERANCE, RunningTransaction};
+use crate::stats::StoreCounters;
 use crate::transaction::Log;
-use crate::work::{ANSWERS, CLOCK_TOLERANCE, Gathered, RunningTransaction};
-use crate::{Head, Settings, StoreError};
+use crate::{LogHead, Settings, StoreError};
 
 /// The size in bytes at which a transaction is full. The remaining jobs go into the next
 /// transaction.
@@ -25,7 +25,7 @@ const LARGEST: usize = 4 << 20;
 const TRIES: usize = 5;
 
 /// The result of a committed transaction.
-pub(crate) struct UnitOutcome {
+pub(crate) struct BatchOutcome {
     /// The size and root of the checkpoint that covers the transaction.
     pub(crate) size: u64,
     pub(crate) root: Hash,
@@ -36,7 +36,7 @@ pub(crate) struct UnitOutcome {
 }
 
 /// The error of a transaction that was not committed.
-pub(crate) struct Failed {
+pub(crate) struct BatchFailure {
     pub(crate) error: StoreError,
     /// True if the chain must be opened again.
     pub(crate) poisons: bool,
@@ -48,12 +48,14 @@ impl Chain {
         &mut self,
         jobs: &mut [Box<dyn WriterJob>],
         settings: &Settings,
-        counters: &Counters,
-    ) -> Result<UnitOutcome, Failed> {
+        counters: &StoreCounters,
+    ) -> Result<BatchOutcome, BatchFailure> {
         let mut tries = 1;
         loop {
             match self.attempt(jobs, settings, counters) {
-                Err((Some(EngineFailure::Conflict | EngineFailure::Lost), _)) if tries < TRIES => {
+                Err((Some(EngineFailure::Conflict | EngineFailure::Disconnected), _))
+                    if tries < TRIES =>
+                {
                     tries += 1;
                 }
                 Err((failure, error)) => {
@@ -61,7 +63,7 @@ impl Chain {
                     // conflict error leaves it usable.
                     let poisons =
                         !matches!(failure, Some(EngineFailure::Locked | EngineFailure::Conflict));
-                    return Err(Failed { error, poisons });
+                    return Err(BatchFailure { error, poisons });
                 }
                 Ok(done) => return Ok(done),
             }
@@ -72,8 +74,8 @@ impl Chain {
         &mut self,
         jobs: &mut [Box<dyn WriterJob>],
         settings: &Settings,
-        counters: &Counters,
-    ) -> Result<UnitOutcome, (Option<EngineFailure>, StoreError)> {
+        counters: &StoreCounters,
+    ) -> Result<BatchOutcome, (Option<EngineFailure>, StoreError)> {
         let head = match self.engine.begin() {
             Ok(Some(head)) => head,
             Ok(None) => {
@@ -95,33 +97,33 @@ impl Chain {
     /// Does everything between taking the lock and the acknowledgment.
     fn fill(
         &mut self,
-        head: &Head,
+        head: &LogHead,
         jobs: &mut [Box<dyn WriterJob>],
         settings: &Settings,
-        counters: &Counters,
-    ) -> Result<UnitOutcome, (Option<EngineFailure>, StoreError)> {
-        self.catch_up(head).map_err(own)?;
-        if let Some(to) = self.engine.moved().map_err(engines)? {
-            return Err(own(StoreError::Moved(to)));
+        counters: &StoreCounters,
+    ) -> Result<BatchOutcome, (Option<EngineFailure>, StoreError)> {
+        self.catch_up(head).map_err(other_failure)?;
+        if let Some(to) = self.engine.moved().map_err(engine_failure)? {
+            return Err(other_failure(StoreError::Moved(to)));
         }
         let shared = self.engine.now().filter(|_| settings.is_system_clock);
         let now = shared.unwrap_or_else(|| (settings.clock)());
-        let foreseen: Vec<_> = jobs.iter().map(|job| job.foreseen()).collect();
-        self.engine.foresee(ANSWERS, &foreseen).map_err(engines)?;
+        let hints: Vec<_> = jobs.iter().map(|job| job.lookup_hint()).collect();
+        self.engine.look_up_ahead(ANSWERS, &hints).map_err(engine_failure)?;
         let mut work = RunningTransaction::new(self.engine.as_mut(), settings, head, now);
         if head.size == 0 {
             let start = Draft::config(Subject::Start).with_verifier_key(&head.signer);
-            work.append(&start).map_err(own)?;
+            work.append(&start).map_err(other_failure)?;
         }
         // The clock entry is logged when the clock falls behind, and again when it steps back
         // further.
-        let behind = work.is_clock_behind().then_some(now);
-        let is_step = behind.is_some_and(|now| {
-            self.behind_at.is_none_or(|before| now < before.saturating_sub(CLOCK_TOLERANCE))
+        let set_back_at = work.is_clock_set_back().then_some(now);
+        let is_step = set_back_at.is_some_and(|now| {
+            self.set_back_at.is_none_or(|before| now < before.saturating_sub(CLOCK_TOLERANCE))
         });
         if is_step {
-            work.append_clock().map_err(own)?;
-            Counters::add(&counters.clock_steps, 1);
+            work.append_clock().map_err(other_failure)?;
+            StoreCounters::add(&counters.clock_steps, 1);
         }
         let mut outcomes = Vec::with_capacity(jobs.len());
         for job in jobs {
@@ -133,45 +135,45 @@ impl Chain {
             let outcome = outcome.and_then(|()| work.record_effects());
             let ended = work.end_unit(outcome.is_ok());
             if let Some(broken) = work.broken.take().or(ended.err()) {
-                return Err(engines(broken));
+                return Err(engine_failure(broken));
             }
             outcomes.push(outcome);
             if work.weight >= LARGEST {
                 break;
             }
         }
-        let gathered = work.gathered();
-        let staged = self.stage(head, &gathered).map_err(own)?;
-        self.save(head, &gathered, &staged).map_err(engines)?;
-        if staged.head == *head && !gathered.is_dirty {
+        let rows = work.rows();
+        let staged = self.stage(head, &rows).map_err(other_failure)?;
+        self.save(head, &rows, &staged).map_err(engine_failure)?;
+        if staged.head == *head && !rows.is_dirty {
             self.engine.rollback();
         } else {
             self.engine.commit().map_err(|error| match error.failure {
-                EngineFailure::Locked | EngineFailure::Conflict => engines(error),
+                EngineFailure::Locked | EngineFailure::Conflict => engine_failure(error),
                 failure => (Some(failure), StoreError::InDoubt(error.source)),
             })?;
         }
         let (size, root) = (staged.head.size, staged.head.root);
         (self.edge, self.frontier) = (staged.edge, staged.head.frontier);
-        self.behind_at = behind;
-        Counters::add(&counters.entries, gathered.entries.len() as u64);
-        if let Some(key) = gathered.next_key {
+        self.set_back_at = set_back_at;
+        StoreCounters::add(&counters.entries, rows.entries.len() as u64);
+        if let Some(key) = rows.next_key {
             self.key = key;
-            self.settle_key();
+            self.install_next_key();
         }
         if let Some(note) = staged.note {
             self.anchor(&note, now, counters);
         }
-        if gathered.scrub {
+        if rows.scrub {
             self.scrub.want();
         }
         let broken = self.scrub_if_due().err();
-        Ok(UnitOutcome { size, root, outcomes, broken })
+        Ok(BatchOutcome { size, root, outcomes, broken })
     }
 
     /// Moves a new key, which the log now names, into the key file. The lock ensures that no other
     /// process uses `FILE.next`. If this fails, the next start or the next rotation moves it.
-    fn settle_key(&mut self) {
+    fn install_next_key(&mut self) {
         if let Ok(Some(head)) = self.engine.begin() {
             let _ = self.key_file.holding(&head.signer);
         }
@@ -179,26 +181,26 @@ impl Chain {
     }
 
     /// Computes the tree that includes the new entries, and signs its checkpoint.
-    fn stage(&self, head: &Head, gathered: &Gathered) -> Result<Staged, StoreError> {
-        let mut head = Head {
-            last_ts: gathered.last_ts,
-            event_seq: gathered.event_seq,
-            minimum: gathered.minimum,
+    fn stage(&self, head: &LogHead, rows: &BatchRows) -> Result<StagedBatch, StoreError> {
+        let mut head = LogHead {
+            last_ts: rows.last_ts,
+            event_seq: rows.event_seq,
+            minimum: rows.minimum,
             ..head.clone()
         };
         let (mut edge, mut tiles) = (self.edge.clone(), Vec::new());
-        for row in &gathered.entries {
+        for row in &rows.entries {
             edge.append(row.hash, &mut |tile| tiles.push(tile));
             head.frontier.append(row.hash);
         }
         head.size = head.frontier.size();
         head.root = head.frontier.root();
         // The old and the new key both sign the checkpoint that introduces the new key.
-        let keys: Vec<_> = iter::once(&self.key).chain(&gathered.next_key).collect();
-        if let Some(key) = &gathered.next_key {
+        let keys: Vec<_> = iter::once(&self.key).chain(&rows.next_key).collect();
+        if let Some(key) = &rows.next_key {
             head.signer = key.verifier();
         }
-        let note = if gathered.entries.is_empty() {
+        let note = if rows.entries.is_empty() {
             None
         } else {
             let damaged = |error: &dyn Error| StoreError::Damaged(error.to_string());
@@ -206,26 +208,26 @@ impl Chain {
             let checkpoint = checkpoint.map_err(|error| damaged(&error))?;
             Some(checkpoint.sign(&keys).map_err(|error| damaged(&error))?)
         };
-        Ok(Staged { head, edge, tiles, note })
+        Ok(StagedBatch { head, edge, tiles, note })
     }
 
-    fn save(&mut self, old: &Head, gathered: &Gathered, staged: &Staged) -> EngineResult<()> {
+    fn save(&mut self, old: &LogHead, rows: &BatchRows, staged: &StagedBatch) -> EngineResult<()> {
         let engine = &mut self.engine;
-        engine.append_entries(&gathered.entries)?;
+        engine.append_entries(&rows.entries)?;
         engine.append_tiles(&staged.tiles)?;
-        engine.append_events(&gathered.events)?;
-        for (name, stream) in &gathered.streams {
+        engine.append_events(&rows.events)?;
+        for (name, stream) in &rows.streams {
             engine.save_stream(name, stream)?;
         }
         let note = staged.note.as_ref().map(ToString::to_string);
         // The newest checkpoint covers all earlier ones. Store permanently only those that complete
         // a tile or introduce a key.
-        let is_kept = !staged.tiles.is_empty() || gathered.next_key.is_some();
-        if let Some(note) = note.as_ref().filter(|_| is_kept) {
-            engine.keep_checkpoint(staged.head.size, note)?;
+        let is_permanent = !staged.tiles.is_empty() || rows.next_key.is_some();
+        if let Some(note) = note.as_ref().filter(|_| is_permanent) {
+            engine.store_checkpoint(staged.head.size, note)?;
         }
-        if gathered.scrub {
-            engine.want_scrub()?;
+        if rows.scrub {
+            engine.request_scrub()?;
         }
         if staged.head == *old {
             return Ok(());
@@ -234,19 +236,19 @@ impl Chain {
     }
 }
 
-/// The state of the log after the commit.
-struct Staged {
-    head: Head,
+/// The tree, the head and the checkpoint that a commit will make valid.
+struct StagedBatch {
+    head: LogHead,
     edge: Edge,
     tiles: Vec<Tile>,
     note: Option<Note>,
 }
 
 /// Wraps an error that does not come from the engine.
-fn own(error: StoreError) -> (Option<EngineFailure>, StoreError) {
+fn other_failure(error: StoreError) -> (Option<EngineFailure>, StoreError) {
     (None, error)
 }
 
-fn engines(error: EngineError) -> (Option<EngineFailure>, StoreError) {
+fn engine_failure(error: EngineError) -> (Option<EngineFailure>, StoreError) {
     (Some(error.failure), error.into())
 }

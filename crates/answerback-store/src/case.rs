@@ -1,8 +1,6 @@
 use answerback::case::{Case, CaseKind};
 use answerback::{Timestamp, UuidV7};
 
-use crate::engine::{EngineError, EngineResult};
-
 /// A case with the data that the store holds for it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -30,7 +28,7 @@ pub enum CaseStatus {
     /// A person decided the case.
     Decided,
     /// The case expired without a decision.
-    Lapsed,
+    Expired,
 }
 
 /// Returns the stored word for a case's kind.
@@ -43,10 +41,9 @@ pub(crate) const fn kind_word(kind: CaseKind) -> &'static str {
 }
 
 /// Removes the text that people wrote from the stored JSON of a case.
-pub(crate) fn without_words(body: &str) -> EngineResult<String> {
-    let damaged = |error: serde_json::Error| EngineError::damaged(error.to_string());
-    let case: Case = serde_json::from_str(body).map_err(damaged)?;
-    serde_json::to_string(&case.without_words()).map_err(damaged)
+pub(crate) fn without_words(body: &str) -> serde_json::Result<String> {
+    let case: Case = serde_json::from_str(body)?;
+    serde_json::to_string(&case.without_words())
 }
 
 /// Selects the cases of a list.

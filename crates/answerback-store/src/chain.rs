@@ -12,9 +12,9 @@ use answerback_ledger::tree::{Edge, Frontier, frontier_at, root_at};
 use answerback_ledger::{Anchor, Checkpoint, Hash, KeyFile, Note, SigningKey, VerifierKey, anchor};
 
 use crate::engine::{Engine, EngineResult, Hashes, Opener};
-use crate::scrub::Scrub;
-use crate::stats::Counters;
-use crate::{Head, Settings, StoreError};
+use crate::scrub_schedule::ScrubSchedule;
+use crate::stats::StoreCounters;
+use crate::{LogHead, Settings, StoreError};
 
 /// The maximum number of entries of other processes that are followed one by one.
 const FURTHEST: u64 = 16 * 1024;
@@ -29,9 +29,9 @@ pub(crate) struct Chain {
     pub(crate) edge: Edge,
     pub(crate) frontier: Frontier,
     /// The last clock reading, if it was behind the newest entry.
-    pub(crate) behind_at: Option<i64>,
+    pub(crate) set_back_at: Option<i64>,
     /// Tracks whether erased content may still be in the files.
-    pub(crate) scrub: Scrub,
+    pub(crate) scrub: ScrubSchedule,
 }
 
 impl Chain {
@@ -88,15 +88,15 @@ impl Chain {
             anchors,
             edge,
             frontier,
-            behind_at: None,
-            scrub: Scrub::default(),
+            set_back_at: None,
+            scrub: ScrubSchedule::default(),
         };
-        chain.look_for_erased()?;
+        chain.check_for_erased_content()?;
         Ok(chain)
     }
 
     /// Schedules a scrub if another process erased content and could not scrub the files itself.
-    pub(crate) fn look_for_erased(&mut self) -> EngineResult<()> {
+    pub(crate) fn check_for_erased_content(&mut self) -> EngineResult<()> {
         if !self.engine.is_scrubbed()? {
             self.scrub.remember();
         }
@@ -115,7 +115,7 @@ impl Chain {
 
     /// Appends the entries of other processes to the tree in memory, and checks the head against
     /// it.
-    pub(crate) fn catch_up(&mut self, head: &Head) -> Result<(), StoreError> {
+    pub(crate) fn catch_up(&mut self, head: &LogHead) -> Result<(), StoreError> {
         let known = self.edge.size();
         if head.size < known {
             return Err(StoreError::Damaged(format!(
@@ -153,23 +153,23 @@ impl Chain {
 
     /// Passes the newest checkpoint to the anchors. A failing anchor does not stop the log; it is
     /// counted and reported.
-    pub(crate) fn anchor(&mut self, note: &Note, now: i64, counters: &Counters) {
+    pub(crate) fn anchor(&mut self, note: &Note, now: i64, counters: &StoreCounters) {
         self.each_anchor(counters, |anchor| anchor.record(note, now));
     }
 
     /// Makes the anchors store the checkpoints that they skipped.
-    pub(crate) fn close_anchors(&mut self, counters: &Counters) {
+    pub(crate) fn close_anchors(&mut self, counters: &StoreCounters) {
         self.each_anchor(counters, |anchor| anchor.close());
     }
 
     fn each_anchor(
         &mut self,
-        counters: &Counters,
+        counters: &StoreCounters,
         mut act: impl FnMut(&mut dyn Anchor) -> Result<(), AnchorError>,
     ) {
         let results = self.anchors.iter_mut().map(|anchor| act(anchor.as_mut()));
         let failures: Vec<_> = results.filter_map(Result::err).collect();
-        Counters::add(&counters.anchor_failures, failures.len() as u64);
+        StoreCounters::add(&counters.anchor_failures, failures.len() as u64);
         counters.set_anchors_failing(failures.iter().map(|error| with_causes(error)).collect());
     }
 }
@@ -187,7 +187,7 @@ pub(crate) fn examine(
     engine: &mut dyn Engine,
     settings: &Settings,
     key_file: &KeyFile,
-    head: &Head,
+    head: &LogHead,
     anchors: &[Box<dyn Anchor>],
 ) -> Result<OpenedChain, StoreError> {
     let damaged = |what: &str| StoreError::Damaged(what.to_owned());
@@ -214,7 +214,7 @@ pub(crate) fn examine(
 }
 
 /// Hashes the entries to the right of the last full tile again and compares the hashes.
-fn check_tail(engine: &mut dyn Engine, head: &Head) -> Result<(), StoreError> {
+fn check_tail(engine: &mut dyn Engine, head: &LogHead) -> Result<(), StoreError> {
     let from = (head.size - head.size % answerback_ledger::tile::WIDTH).max(head.minimum);
     let stored = engine.leaf_hashes(from..head.size)?;
     if stored.len() as u64 != head.size - from {
@@ -239,7 +239,7 @@ fn check_tail(engine: &mut dyn Engine, head: &Head) -> Result<(), StoreError> {
 
 fn check_newest_checkpoint(
     engine: &mut dyn Engine,
-    head: &Head,
+    head: &LogHead,
     origin: &str,
 ) -> Result<(), StoreError> {
     let damaged = |what: &str| StoreError::Damaged(format!("its newest checkpoint {what}"));

@@ -3,27 +3,27 @@
 use answerback_ledger::leaf::Basis;
 use answerback_ledger::tile::WIDTH;
 use answerback_ledger::tree::root_at;
-use answerback_ledger::{Draft, Token};
+use answerback_ledger::{Draft, LeafToken};
 
 use crate::StoreError;
 use crate::engine::Hashes;
-use crate::transaction::{Appended, Log, entry_reference};
-use crate::work::RunningTransaction;
+use crate::running_transaction::RunningTransaction;
+use crate::transaction::{AppendedEntry, Log, entry_reference};
 
 /// The result of erasing a part.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Erased {
+pub struct ErasureOutcome {
     /// The entry that records the erasure.
-    pub entry: Appended,
+    pub entry: AppendedEntry,
 }
 
 /// The result of pruning entries.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Pruned {
+pub struct PruneOutcome {
     /// The entry that records the pruning.
-    pub entry: Appended,
+    pub entry: AppendedEntry,
     /// The index below which all entries are removed.
     pub below: u64,
     /// The number of entries removed by this call.
@@ -33,15 +33,15 @@ pub struct Pruned {
 pub(crate) fn erase(
     work: &mut RunningTransaction<'_>,
     index: u64,
-    part: &Token,
+    part: &LeafToken,
     basis: Basis,
-) -> Result<Erased, StoreError> {
+) -> Result<ErasureOutcome, StoreError> {
     if !work.write(|engine| engine.erase_part(index, part.as_str()))? {
         return Err(StoreError::Missing(format!("part {part} of the entry at {index}")));
     }
     work.write(|engine| engine.erase_references(&entry_reference(index)))?;
     work.scrub = true;
-    Ok(Erased { entry: work.append(&Draft::erasure(index, part, basis))? })
+    Ok(ErasureOutcome { entry: work.append(&Draft::erasure(index, part, basis))? })
 }
 
 /// The maximum number of entries that one transaction removes. Other writers wait for the lock in
@@ -51,7 +51,10 @@ const STEP: u64 = 16 * WIDTH;
 /// Removes at most [`STEP`] of the oldest entries, up to a multiple of the tile width. The tiles
 /// retain their hashes, so every proof about the remaining entries stays valid. Each step appends
 /// its own prune entry, so an interruption leaves a consistent log.
-pub(crate) fn prune(work: &mut RunningTransaction<'_>, below: u64) -> Result<Pruned, StoreError> {
+pub(crate) fn prune(
+    work: &mut RunningTransaction<'_>,
+    below: u64,
+) -> Result<PruneOutcome, StoreError> {
     let below = below - below % WIDTH;
     let size = work.size() - work.entries.len() as u64;
     if below > size || below <= work.minimum {
@@ -65,5 +68,5 @@ pub(crate) fn prune(work: &mut RunningTransaction<'_>, below: u64) -> Result<Pru
     let removed = work.write(|engine| engine.prune_entries(below))?;
     work.minimum = below;
     work.scrub = true;
-    Ok(Pruned { entry: work.append(&Draft::prune(below, &root))?, below, removed })
+    Ok(PruneOutcome { entry: work.append(&Draft::prune(below, &root))?, below, removed })
 }

@@ -8,7 +8,7 @@ pub const OWN_STREAMS: &str = "answerback/";
 /// One event in the sequence that viewers follow.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Event {
+pub struct StoredEvent {
     /// The sequence number, starting at 1 without gaps.
     pub seq: u64,
     /// The time at which the event was written.
@@ -23,7 +23,7 @@ pub struct Event {
     pub body: Option<Vec<u8>>,
 }
 
-impl Event {
+impl StoredEvent {
     /// The kind of the event that ends a stream. Its body is the stream's digest in hex.
     pub const END: &'static str = "end";
 
@@ -42,7 +42,7 @@ impl Event {
 /// A range of events that are no longer stored.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_structs, reason = "a gap has exactly two ends")]
-pub struct Gap {
+pub struct EventGap {
     /// The sequence number of the first missing event.
     pub from: u64,
     /// The sequence number of the last missing event.
@@ -54,9 +54,9 @@ pub struct Gap {
 #[non_exhaustive]
 pub struct EventPage {
     /// The range of events that are missing before the page, if any.
-    pub gap: Option<Gap>,
+    pub gap: Option<EventGap>,
     /// The events, oldest first.
-    pub events: Vec<Event>,
+    pub events: Vec<StoredEvent>,
     /// The cursor for the next page: the sequence number up to which this page covers all events.
     pub after: u64,
 }

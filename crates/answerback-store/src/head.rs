@@ -4,7 +4,7 @@ use answerback_ledger::{Hash, VerifierKey};
 /// The head of the log, which a writer reads and updates under the lock.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Head {
+pub struct LogHead {
     /// The number of entries in the log.
     pub size: u64,
     /// The roots of the tree's complete subtrees.

@@ -1,13 +1,13 @@
 use answerback_ledger::Hash;
 
 use crate::StoreError;
-use crate::engine::Foreseen;
-use crate::ticket::{Committed, Promise, Ticket, ticket};
-use crate::work::RunningTransaction;
+use crate::engine::LookupHint;
+use crate::running_transaction::RunningTransaction;
+use crate::ticket::{Commit, Promise, Ticket, ticket};
 
 /// A unit of work in the writer's queue.
 pub(crate) trait WriterJob: Send {
-    fn foreseen(&self) -> Foreseen;
+    fn lookup_hint(&self) -> LookupHint;
     /// Runs the unit. It may run again if the transaction could not be committed.
     fn run(&mut self, work: &mut RunningTransaction<'_>) -> Result<(), StoreError>;
     /// Completes the ticket with the value after the commit, or with the error.
@@ -15,7 +15,7 @@ pub(crate) trait WriterJob: Send {
 }
 
 struct UnitJob<T, F> {
-    foreseen: Foreseen,
+    lookup_hint: LookupHint,
     unit: F,
     value: Option<T>,
     promise: Promise<T>,
@@ -26,8 +26,8 @@ where
     T: Send + 'static,
     F: FnMut(&mut RunningTransaction<'_>) -> Result<T, StoreError> + Send,
 {
-    fn foreseen(&self) -> Foreseen {
-        self.foreseen
+    fn lookup_hint(&self) -> LookupHint {
+        self.lookup_hint
     }
 
     fn run(&mut self, work: &mut RunningTransaction<'_>) -> Result<(), StoreError> {
@@ -38,7 +38,7 @@ where
     fn finish(self: Box<Self>, outcome: Result<(u64, Hash), StoreError>) {
         let Self { value, promise, .. } = *self;
         match (outcome, value) {
-            (Ok((size, root)), Some(value)) => promise.fulfil(Ok(Committed { value, size, root })),
+            (Ok((size, root)), Some(value)) => promise.fulfil(Ok(Commit { value, size, root })),
             (Ok(_), None) => promise.fulfil(Err(StoreError::Closed)),
             (Err(error), _) => promise.fulfil(Err(error)),
         }
@@ -46,9 +46,9 @@ where
 }
 
 pub(crate) fn job<T: Send + 'static>(
-    foreseen: Foreseen,
+    lookup_hint: LookupHint,
     unit: impl FnMut(&mut RunningTransaction<'_>) -> Result<T, StoreError> + Send + 'static,
 ) -> (Box<dyn WriterJob>, Ticket<T>) {
     let (promise, ticket) = ticket();
-    (Box::new(UnitJob { foreseen, unit, value: None, promise }), ticket)
+    (Box::new(UnitJob { lookup_hint, unit, value: None, promise }), ticket)
 }

@@ -8,10 +8,10 @@ use answerback_ledger::tree::{Edge, frontier_at};
 use answerback_ledger::{Draft, Hash, KeyFile};
 
 use crate::chain::examine;
+use crate::engine::OpenTextIndex;
 use crate::engine::{Engine, Hashes, Opener};
-use crate::store::OpenText;
-use crate::table::{SqlCell, TABLES};
-use crate::{Filter, Head, Settings, Store, StoreError};
+use crate::tables::{SqlCell, TABLES};
+use crate::{EntryFilter, LogHead, Settings, Store, StoreError};
 
 /// The number of rows between two progress reports.
 const STEP: u64 = 1000;
@@ -20,14 +20,14 @@ const STEP: u64 = 1000;
 const STAYING: [&str; 3] = ["moved", "scrub_wanted", "scrub_done"];
 
 /// The store that a log is moved to. It must not contain a log.
-pub struct Target {
+pub struct MoveTarget {
     opener: Arc<dyn Opener>,
-    text: OpenText,
+    text: OpenTextIndex,
     settings: Settings,
     name: String,
 }
 
-impl Target {
+impl MoveTarget {
     /// Creates a target in a schema of a PostgreSQL database, which the URL names as in
     /// [`Store::open_postgres`]. Pass the settings that the store uses from now on: the same key
     /// and the same anchors.
@@ -43,7 +43,7 @@ impl Target {
     }
 }
 
-impl std::fmt::Debug for Target {
+impl std::fmt::Debug for MoveTarget {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Target").field("name", &self.name).finish_non_exhaustive()
     }
@@ -52,7 +52,7 @@ impl std::fmt::Debug for Target {
 /// The progress of a move.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Progress {
+pub struct MoveProgress {
     /// The name of the table that is being copied, or `check` while the tree is hashed again.
     pub step: &'static str,
     /// The number of rows done in this step.
@@ -81,8 +81,8 @@ pub struct Progress {
 /// data is inconsistent.
 pub fn migrate(
     from: &Store,
-    to: Target,
-    progress: &mut dyn FnMut(Progress),
+    to: MoveTarget,
+    progress: &mut dyn FnMut(MoveProgress),
 ) -> Result<Store, StoreError> {
     let mut source = from.opener().writer()?;
     let mut target = to.opener.writer()?;
@@ -93,7 +93,7 @@ pub fn migrate(
     }
     moved?;
     drop((source, target));
-    let Target { opener, text, settings, .. } = to;
+    let MoveTarget { opener, text, settings, .. } = to;
     let store = Store::open(opener, text, settings)?;
     store.append(Draft::config(Subject::Migrate))?.wait()?;
     Ok(store)
@@ -102,8 +102,8 @@ pub fn migrate(
 fn move_log(
     source: &mut dyn Engine,
     target: &mut dyn Engine,
-    to: &Target,
-    progress: &mut dyn FnMut(Progress),
+    to: &MoveTarget,
+    progress: &mut dyn FnMut(MoveProgress),
 ) -> Result<(), StoreError> {
     let head = source.begin()?.ok_or_else(|| StoreError::Missing("log yet".to_owned()))?;
     let moved = source.moved()?;
@@ -129,7 +129,7 @@ fn move_log(
     check(target, &head, progress)?;
     // Store the last checkpoint before the move permanently.
     if let Some(note) = source.newest_checkpoint()? {
-        target.keep_checkpoint(head.size, &note)?;
+        target.store_checkpoint(head.size, &note)?;
     }
     let anchors: Vec<_> = to.settings.anchors.iter().map(|make| make()).collect();
     examine(target, &to.settings, &KeyFile::new(&to.settings.key), &head, &anchors)?;
@@ -142,8 +142,8 @@ fn move_log(
 fn copy(
     source: &mut dyn Engine,
     target: &mut dyn Engine,
-    head: &Head,
-    progress: &mut dyn FnMut(Progress),
+    head: &LogHead,
+    progress: &mut dyn FnMut(MoveProgress),
 ) -> Result<(), StoreError> {
     for table in TABLES {
         let of = (table.name == "entry").then_some(head.size - head.minimum);
@@ -159,7 +159,7 @@ fn copy(
                 sink(row)?;
                 done += 1;
                 if done % STEP == 0 {
-                    progress(Progress { step: table.name, done, of });
+                    progress(MoveProgress { step: table.name, done, of });
                 }
                 Ok(())
             })
@@ -170,7 +170,7 @@ fn copy(
                 table.name
             )));
         }
-        progress(Progress { step: table.name, done, of });
+        progress(MoveProgress { step: table.name, done, of });
     }
     Ok(())
 }
@@ -178,8 +178,8 @@ fn copy(
 /// Hashes the tree again from the target's rows and compares it with the source's head.
 fn check(
     target: &mut dyn Engine,
-    head: &Head,
-    progress: &mut dyn FnMut(Progress),
+    head: &LogHead,
+    progress: &mut dyn FnMut(MoveProgress),
 ) -> Result<(), StoreError> {
     let differs =
         |what: String| StoreError::Damaged(format!("what was copied is not the log: {what}"));
@@ -189,7 +189,7 @@ fn check(
     while from < head.size {
         let until = head.size.min(from + WIDTH);
         let mut tiles = Vec::new();
-        let leaves = target.leaves(&Filter::default(), from..until, usize::MAX)?;
+        let leaves = target.leaves(&EntryFilter::default(), from..until, usize::MAX)?;
         let stored = target.leaf_hashes(from..until)?;
         let hashes: Vec<Hash> = leaves.iter().map(|(_, leaf)| Hash::of_leaf(leaf)).collect();
         if hashes.len() as u64 != until - from || hashes != stored {
@@ -207,7 +207,7 @@ fn check(
         }
         from = until;
         let (done, of) = (from - head.minimum, Some(head.size - head.minimum));
-        progress(Progress { step: "check", done, of });
+        progress(MoveProgress { step: "check", done, of });
     }
     let copied = target.head()?;
     if copied.as_ref() != Some(head) || frontier != head.frontier || frontier.root() != head.root {

@@ -26,7 +26,7 @@ thread_local! {
 /// # Errors
 ///
 /// Returns an error if the system has no randomness.
-pub fn fill_random(wanted: &mut [u8]) -> io::Result<()> {
+pub(crate) fn fill_random(wanted: &mut [u8]) -> io::Result<()> {
     if wanted.len() > MOST {
         return fetch(wanted);
     }
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_given_what_somebody_had() {
+    fn bytes_are_never_handed_out_twice() {
         let many = || (0..1000).map(|_| sixteen()).collect::<Vec<_>>();
         let other = std::thread::spawn(many);
         let all: HashSet<[u8; 16]> = many().into_iter().chain(other.join().unwrap()).collect();
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_given_out_is_not_kept() {
+    fn handed_out_bytes_are_erased_from_the_pool() {
         let mut given = [0; 40];
         fill_random(&mut given).unwrap();
         let is_kept = |bytes: &[u8]| bytes.windows(given.len()).any(|window| *window == given);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn any_amount_can_be_had() {
+    fn any_length_can_be_filled() {
         for length in [0, 1, MOST - 1, MOST, MOST + 1, 3 * FETCHED] {
             let mut bytes = vec![0; length];
             for _ in 0..50 {

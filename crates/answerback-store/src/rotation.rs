@@ -3,8 +3,8 @@
 use answerback_ledger::leaf::Subject;
 use answerback_ledger::{Draft, KeyFile, SigningKey};
 
-use crate::transaction::{Appended, Log};
-use crate::work::RunningTransaction;
+use crate::running_transaction::RunningTransaction;
+use crate::transaction::{AppendedEntry, Log};
 use crate::{Settings, StoreError};
 
 /// Appends the entry that names a new key.
@@ -15,7 +15,7 @@ use crate::{Settings, StoreError};
 pub(crate) fn rotate(
     work: &mut RunningTransaction<'_>,
     settings: &Settings,
-) -> Result<Appended, StoreError> {
+) -> Result<AppendedEntry, StoreError> {
     if work.next_key.is_some() {
         // One checkpoint cannot introduce two new keys.
         return Err(StoreError::unit(

@@ -65,7 +65,7 @@ impl Settings {
             full_text: false,
             clock: Arc::new(system_clock),
             is_system_clock: true,
-            random: Arc::new(crate::fill_random),
+            random: Arc::new(crate::randomness::fill_random),
         }
     }
 

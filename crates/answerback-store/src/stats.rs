@@ -2,12 +2,12 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use answerback_ledger::Kind;
+use answerback_ledger::LeafKind;
 
 /// The health of the store, as of the last attempt to write.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a caller must handle each state")]
-pub enum Health {
+pub enum StoreHealth {
     /// Writing works.
     #[default]
     Good,
@@ -20,7 +20,7 @@ pub enum Health {
     },
 }
 
-impl Health {
+impl StoreHealth {
     /// Checks whether the store can be written.
     ///
     /// # Errors
@@ -39,8 +39,8 @@ impl Health {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the names are self-explanatory")]
-pub struct Stats {
-    pub health: Health,
+pub struct StoreStats {
+    pub health: StoreHealth,
     /// Warnings about the durability of the store, and about anchors that currently fail.
     pub warnings: Vec<String>,
     pub entries: u64,
@@ -68,9 +68,9 @@ pub struct Stats {
 /// Counts the content of a log.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Totals {
+pub struct LogTotals {
     /// The number of stored entries of each kind.
-    pub kinds: BTreeMap<Kind, u64>,
+    pub kinds: BTreeMap<LeafKind, u64>,
     /// The total size of their leaves in bytes.
     pub leaf_bytes: u64,
     /// The number of stored parts.
@@ -84,20 +84,20 @@ pub struct Totals {
 macro_rules! counters {
     ($($name:ident),*) => {
         #[derive(Debug, Default)]
-        pub(crate) struct Counters {
+        pub(crate) struct StoreCounters {
             $(pub(crate) $name: AtomicU64,)*
-            health: Mutex<Health>,
+            health: Mutex<StoreHealth>,
             warnings: Mutex<Vec<String>>,
             witness_trouble: Mutex<Vec<String>>,
             anchors_failing: Mutex<Vec<String>>,
         }
 
-        impl Counters {
-            pub(crate) fn read(&self) -> Stats {
+        impl StoreCounters {
+            pub(crate) fn read(&self) -> StoreStats {
                 let lines = |kept: &Mutex<Vec<String>>| {
                     kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
                 };
-                Stats {
+                StoreStats {
                     warnings: [lines(&self.warnings), lines(&self.anchors_failing)].concat(),
                     witness_trouble: lines(&self.witness_trouble),
                     health: self.health(),
@@ -125,7 +125,7 @@ counters!(
     text_position
 );
 
-impl Counters {
+impl StoreCounters {
     pub(crate) fn add(counter: &AtomicU64, number: u64) {
         counter.fetch_add(number, Ordering::Relaxed);
     }
@@ -166,12 +166,12 @@ impl Counters {
         *kept = reasons;
     }
 
-    pub(crate) fn health(&self) -> Health {
+    pub(crate) fn health(&self) -> StoreHealth {
         self.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Stores the health, and logs when it changes.
-    pub(crate) fn set_health(&self, health: Health) {
+    pub(crate) fn set_health(&self, health: StoreHealth) {
         let mut kept = self.health.lock().unwrap_or_else(PoisonError::into_inner);
         if *kept == health {
             return;
@@ -233,9 +233,9 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_anchor_is_told_of_when_it_begins_and_ends() {
+    fn a_failing_anchor_is_logged_once_at_start_and_end() {
         let lines = Arc::new(Lines::default());
-        let counters = Counters::default();
+        let counters = StoreCounters::default();
         let failing = |reasons: &[&str]| {
             counters.set_anchors_failing(reasons.iter().map(|&reason| reason.to_owned()).collect());
         };

@@ -10,7 +10,7 @@ use crate::StoreError;
 /// The result of a unit of work after its commit.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Committed<T> {
+pub struct Commit<T> {
     /// The value that the unit returned.
     pub value: T,
     /// The size of the log in the checkpoint that covers the unit.
@@ -19,7 +19,7 @@ pub struct Committed<T> {
     pub root: Hash,
 }
 
-type CommitResult<T> = Result<Committed<T>, StoreError>;
+type CommitResult<T> = Result<Commit<T>, StoreError>;
 
 /// A future result of a unit of work. A thread can [wait](Self::wait) for it; a task can await it.
 ///
@@ -153,8 +153,8 @@ mod tests {
 
     use super::*;
 
-    fn committed(value: u8) -> Committed<u8> {
-        Committed { value, size: 1, root: Hash::of_nothing() }
+    fn committed(value: u8) -> Commit<u8> {
+        Commit { value, size: 1, root: Hash::of_nothing() }
     }
 
     #[test]

@@ -3,14 +3,14 @@
 use answerback::case::{Case, Submission};
 use answerback::retry::{RetryKey, State};
 use answerback::{Digest, Timestamp, UuidV7};
-use answerback_ledger::{Draft, Hash, Id};
+use answerback_ledger::{Draft, Hash, LeafId};
 
-use crate::{CaseRecord, Entry, Event, KeptAttempt, StoreError};
+use crate::{CaseRecord, LedgerEntry, StoreError, StoredEvent, StoredRetryState};
 
 /// The place of an appended entry in the log. It is final when the unit's ticket completes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Appended {
+pub struct AppendedEntry {
     /// The index of the entry.
     pub index: u64,
     /// The hash of its leaf.
@@ -21,7 +21,7 @@ pub struct Appended {
     pub is_repeated: bool,
 }
 
-impl Appended {
+impl AppendedEntry {
     pub(crate) const fn new(index: u64, leaf_hash: Hash, micros: i64, is_repeated: bool) -> Self {
         Self { index, leaf_hash, micros, is_repeated }
     }
@@ -50,7 +50,7 @@ pub trait Log {
     /// # Errors
     ///
     /// Returns an error if the format does not allow the draft, or its request is already answered.
-    fn append(&mut self, draft: &Draft) -> Result<Appended, StoreError>;
+    fn append(&mut self, draft: &Draft) -> Result<AppendedEntry, StoreError>;
 
     /// Returns the existing entry with the `response_id` of a draft, or without one with its
     /// `reply_id`. It includes the entry's stored parts. The caller must check whether the content
@@ -59,14 +59,14 @@ pub trait Log {
     /// # Errors
     ///
     /// Returns an error if the entry cannot be read.
-    fn recorded(&mut self, draft: &Draft) -> Result<Option<Entry>, StoreError>;
+    fn recorded(&mut self, draft: &Draft) -> Result<Option<LedgerEntry>, StoreError>;
 
     /// Returns the index of the request with this id.
     ///
     /// # Errors
     ///
     /// Returns an error if it cannot be read.
-    fn request_index(&mut self, id: Id) -> Result<Option<u64>, StoreError>;
+    fn request_index(&mut self, id: LeafId) -> Result<Option<u64>, StoreError>;
 }
 
 /// Stores the states of the retry tracker, with compare and swap.
@@ -76,7 +76,7 @@ pub trait RetryStates {
     /// # Errors
     ///
     /// Returns an error if it cannot be read.
-    fn attempt(&mut self, key: &RetryKey) -> Result<Option<KeptAttempt>, StoreError>;
+    fn attempt(&mut self, key: &RetryKey) -> Result<Option<StoredRetryState>, StoreError>;
 
     /// Replaces the state, or removes it with `None`, if the stored revision equals `expected`.
     /// `None` expects that no state exists. Returns true if the swap succeeded.
@@ -98,7 +98,7 @@ pub trait RetryStates {
     /// # Errors
     ///
     /// Returns an error if the reference cannot be written.
-    fn attempt_from(&mut self, key: &RetryKey, reference: &str) -> Result<(), StoreError>;
+    fn add_attempt_source(&mut self, key: &RetryKey, reference: &str) -> Result<(), StoreError>;
 
     /// Returns the references to the entries whose text a stored state contains.
     ///
@@ -125,7 +125,7 @@ pub trait Notes {
     /// # Errors
     ///
     /// Returns an error if the note cannot be written.
-    fn keep_note(
+    fn store_note(
         &mut self,
         name: &str,
         text: &str,
@@ -210,7 +210,7 @@ pub trait Cases {
     /// # Errors
     ///
     /// Returns an error if the data cannot be written.
-    fn keep_private(&mut self, id: &UuidV7, private: Option<&[u8]>) -> Result<(), StoreError>;
+    fn store_private(&mut self, id: &UuidV7, private: Option<&[u8]>) -> Result<(), StoreError>;
 
     /// Records the entry that contains a person's words on a case, which [`entry_reference`] names.
     /// Erasing or pruning the entry erases the words.
@@ -218,14 +218,14 @@ pub trait Cases {
     /// # Errors
     ///
     /// Returns an error if the reference cannot be written.
-    fn said_in(&mut self, id: &UuidV7, reference: &str) -> Result<(), StoreError>;
+    fn add_words_source(&mut self, id: &UuidV7, reference: &str) -> Result<(), StoreError>;
 
     /// Decides a case by the rules of [`answerback::case::decide`]. The first decision wins, and
     /// repeating the same decision returns the same result. The returned record includes the
     /// private data one last time.
     ///
     /// The caller must append the decision's entry in the same unit, and name it with
-    /// [`Self::said_in`].
+    /// [`Self::add_words_source`].
     ///
     /// # Errors
     ///
@@ -270,7 +270,8 @@ pub trait EventLog {
     /// # Errors
     ///
     /// Returns an error if they cannot be read.
-    fn newest_events(&mut self, stream: &str, limit: usize) -> Result<Vec<Event>, StoreError>;
+    fn newest_events(&mut self, stream: &str, limit: usize)
+    -> Result<Vec<StoredEvent>, StoreError>;
 }
 
 /// Stores content under its digest.

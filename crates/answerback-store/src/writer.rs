@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use answerback::Timestamp;
 
-use crate::batch::{Failed, UnitOutcome};
+use crate::batch::{BatchFailure, BatchOutcome};
 use crate::chain::Chain;
 use crate::engine::{Engine, EngineError, EngineFailure, EngineResult, Opener};
 use crate::job::WriterJob;
 use crate::queue::Queue;
-use crate::stats::Counters;
-use crate::{Health, Settings, StoreError};
+use crate::stats::StoreCounters;
+use crate::{Settings, StoreError, StoreHealth};
 
 /// The time that the writer waits for work before it does maintenance.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -24,7 +24,7 @@ pub(crate) struct LogWriter {
     pub(crate) opener: Arc<dyn Opener>,
     pub(crate) settings: Settings,
     pub(crate) queue: Arc<Queue>,
-    pub(crate) counters: Arc<Counters>,
+    pub(crate) counters: Arc<StoreCounters>,
     pub(crate) chain: Result<Chain, Poison>,
     pub(crate) swept: Instant,
 }
@@ -57,7 +57,7 @@ impl LogWriter {
         if let Ok(chain) = &mut self.chain {
             chain.close_anchors(&self.counters);
             // Try a delayed scrub once more. If it fails, the next writer does it.
-            let scrubbed = chain.look_for_erased().and_then(|()| {
+            let scrubbed = chain.check_for_erased_content().and_then(|()| {
                 chain.scrub.hurry();
                 chain.scrub_if_due()
             });
@@ -68,26 +68,26 @@ impl LogWriter {
     }
 
     fn write(&mut self, mut jobs: Vec<Box<dyn WriterJob>>) {
-        if let Err(reason) = self.heal() {
+        if let Err(reason) = self.reopen() {
             return self.refuse(jobs, &StoreError::Poisoned(Arc::new(reason)));
         }
         let Ok(chain) = &mut self.chain else { return };
         match chain.run(&mut jobs, &self.settings, &self.counters) {
-            Ok(UnitOutcome { size, root, outcomes, broken }) => {
-                let waiting = jobs.split_off(outcomes.len());
-                self.queue.put_back(waiting);
-                self.counters.set_health(Health::Good);
-                Counters::add(&self.counters.batches, 1);
-                Counters::add(&self.counters.units, outcomes.len() as u64);
+            Ok(BatchOutcome { size, root, outcomes, broken }) => {
+                let remaining = jobs.split_off(outcomes.len());
+                self.queue.put_back(remaining);
+                self.counters.set_health(StoreHealth::Good);
+                StoreCounters::add(&self.counters.batches, 1);
+                StoreCounters::add(&self.counters.units, outcomes.len() as u64);
                 for (job, outcome) in jobs.into_iter().zip(outcomes) {
-                    Counters::add(&self.counters.units_failed, u64::from(outcome.is_err()));
+                    StoreCounters::add(&self.counters.units_failed, u64::from(outcome.is_err()));
                     job.finish(outcome.map(|()| (size, root)));
                 }
                 if let Some(error) = broken {
                     self.failed(error);
                 }
             }
-            Err(Failed { error, poisons }) => {
+            Err(BatchFailure { error, poisons }) => {
                 self.fail(&error, poisons);
                 self.refuse(jobs, &error);
             }
@@ -98,10 +98,10 @@ impl LogWriter {
     fn fail(&mut self, error: &StoreError, poisons: bool) {
         if poisons {
             self.poison(error.clone(), BACK_OFF.0);
-            Counters::add(&self.counters.poisonings, 1);
+            StoreCounters::add(&self.counters.poisonings, 1);
         } else {
-            self.counters.set_health(Health::Locked);
-            Counters::add(&self.counters.lock_timeouts, 1);
+            self.counters.set_health(StoreHealth::Locked);
+            StoreCounters::add(&self.counters.lock_timeouts, 1);
         }
     }
 
@@ -115,20 +115,20 @@ impl LogWriter {
     }
 
     fn refuse(&self, jobs: Vec<Box<dyn WriterJob>>, error: &StoreError) {
-        Counters::add(&self.counters.units_failed, jobs.len() as u64);
+        StoreCounters::add(&self.counters.units_failed, jobs.len() as u64);
         for job in jobs {
             job.finish(Err(error.clone()));
         }
     }
 
     fn poison(&mut self, reason: StoreError, pause: Duration) {
-        self.counters.set_health(Health::Poisoned { reason: reason.to_string() });
+        self.counters.set_health(StoreHealth::Poisoned { reason: reason.to_string() });
         // Dropping the chain also drops the connection, whose cache cannot be trusted any more.
         self.chain = Err(Poison::new(reason, pause));
     }
 
     /// Reopens a failed store if its pause is over.
-    fn heal(&mut self) -> Result<(), StoreError> {
+    fn reopen(&mut self) -> Result<(), StoreError> {
         let Err(Poison { reason, pause, until }) = &self.chain else { return Ok(()) };
         if Instant::now() < *until {
             return Err(reason.clone());
@@ -150,13 +150,13 @@ impl LogWriter {
     /// Writes to a failed store to find out whether it works again, before a caller needs it. A
     /// client that sees the store as not ready sends no requests that would show it. Reading is not
     /// enough, because a full disk can still be read.
-    fn prove(&mut self) {
-        if self.counters.health() == Health::Good || self.heal().is_err() {
+    fn probe(&mut self) {
+        if self.counters.health() == StoreHealth::Good || self.reopen().is_err() {
             return;
         }
         let Ok(chain) = &mut self.chain else { return };
         match touch(chain.engine.as_mut()) {
-            Ok(()) => self.counters.set_health(Health::Good),
+            Ok(()) => self.counters.set_health(StoreHealth::Good),
             Err(error) => {
                 chain.engine.rollback();
                 self.failed(error);
@@ -166,7 +166,7 @@ impl LogWriter {
 
     /// Does maintenance while the queue is empty.
     fn idle(&mut self) {
-        self.prove();
+        self.probe();
         if let Ok(chain) = &mut self.chain {
             chain.close_anchors(&self.counters);
             if let Err(error) = chain.scrub_if_due() {
@@ -188,7 +188,7 @@ impl LogWriter {
             if swept.is_err() {
                 chain.engine.rollback();
             }
-            if let Err(error) = swept.and_then(|_| chain.look_for_erased()) {
+            if let Err(error) = swept.and_then(|_| chain.check_for_erased_content()) {
                 self.failed(error);
             }
         }
@@ -207,7 +207,7 @@ pub(crate) fn sweep(engine: &mut dyn Engine, now: Timestamp, most: u64) -> Engin
     engine.begin()?;
     let swept = engine.sweep_attempts(now, most)? + engine.sweep_cases(now)?;
     if swept > 0 {
-        engine.want_scrub()?;
+        engine.request_scrub()?;
         engine.commit()?;
     } else {
         engine.rollback();

@@ -1,40 +1,40 @@
 //! Checkpoints, in which a log commits to its origin, size and root.
 
 use crate::{
-    hash::Hash,
-    note::{Note, NoteError},
+    hash::MerkleHash,
+    note::{SignedNote, SignedNoteError},
 };
 
 /// The content of a C2SP checkpoint, one field per line.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Checkpoint {
+pub struct LogCheckpoint {
     /// The origin of the log.
     pub origin: String,
     /// The number of entries in the tree.
     pub size: u64,
     /// The tree's root.
-    pub root: Hash,
+    pub root: MerkleHash,
 }
 
-impl Checkpoint {
+impl LogCheckpoint {
     /// Parses the checkpoint in a note. It does not verify the signatures.
     ///
     /// # Errors
     ///
     /// Returns an error if the note's text is not exactly origin, size and root.
-    pub fn of_note(note: &Note<'_>) -> Result<Self, CheckpointError> {
+    pub fn of_note(note: &SignedNote<'_>) -> Result<Self, LogCheckpointError> {
         let mut lines = note.text().split_terminator('\n');
         let (Some(origin), Some(size), Some(root), None) =
             (lines.next(), lines.next(), lines.next(), lines.next())
         else {
-            return Err(CheckpointError::Lines);
+            return Err(LogCheckpointError::Lines);
         };
         if origin.is_empty() {
-            return Err(CheckpointError::Origin);
+            return Err(LogCheckpointError::Origin);
         }
-        let size = decimal(size.as_bytes()).ok_or(CheckpointError::Size)?;
-        let root = Hash::from_base64(root).ok_or(CheckpointError::Root)?;
+        let size = decimal(size.as_bytes()).ok_or(LogCheckpointError::Size)?;
+        let root = MerkleHash::from_base64(root).ok_or(LogCheckpointError::Root)?;
         Ok(Self { origin: origin.to_owned(), size, root })
     }
 
@@ -43,18 +43,18 @@ impl Checkpoint {
     /// # Errors
     ///
     /// Returns an error if the text is not a note, or not the note of a checkpoint.
-    pub fn parse(note: &str) -> Result<Self, CheckpointError> {
-        Self::of_note(&Note::parse(note)?)
+    pub fn parse(note: &str) -> Result<Self, LogCheckpointError> {
+        Self::of_note(&SignedNote::parse(note)?)
     }
 }
 
 /// Explains why a text is not a checkpoint.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum CheckpointError {
+pub enum LogCheckpointError {
     /// The text is not a signed note.
     #[error(transparent)]
-    Note(#[from] NoteError),
+    Note(#[from] SignedNoteError),
     /// The number of lines is not three.
     #[error("a checkpoint has exactly the lines origin, size and root")]
     Lines,
@@ -88,13 +88,13 @@ mod tests {
     #[test]
     fn takes_three_lines_and_no_more() {
         let signature = "\n— log AAAAAAAA\n";
-        let read = |text: &str| Checkpoint::parse(&format!("{text}{signature}"));
+        let read = |text: &str| LogCheckpoint::parse(&format!("{text}{signature}"));
         let good = read(&format!("log\n0\n{ROOT}\n")).unwrap();
-        assert_eq!((good.size, good.root), (0, Hash::of_nothing()));
-        assert_eq!(read(&format!("log\n0\n{ROOT}\nmore\n")), Err(CheckpointError::Lines));
-        assert_eq!(read(&format!("\n0\n{ROOT}\n")), Err(CheckpointError::Origin));
-        assert_eq!(read(&format!("log\n00\n{ROOT}\n")), Err(CheckpointError::Size));
-        assert_eq!(read(&format!("log\n+1\n{ROOT}\n")), Err(CheckpointError::Size));
-        assert_eq!(read("log\n1\nAAAA\n"), Err(CheckpointError::Root));
+        assert_eq!((good.size, good.root), (0, MerkleHash::of_nothing()));
+        assert_eq!(read(&format!("log\n0\n{ROOT}\nmore\n")), Err(LogCheckpointError::Lines));
+        assert_eq!(read(&format!("\n0\n{ROOT}\n")), Err(LogCheckpointError::Origin));
+        assert_eq!(read(&format!("log\n00\n{ROOT}\n")), Err(LogCheckpointError::Size));
+        assert_eq!(read(&format!("log\n+1\n{ROOT}\n")), Err(LogCheckpointError::Size));
+        assert_eq!(read("log\n1\nAAAA\n"), Err(LogCheckpointError::Root));
     }
 }

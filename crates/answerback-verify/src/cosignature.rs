@@ -3,27 +3,27 @@
 use data_encoding::{BASE64, HEXLOWER};
 use ed25519_dalek::{Signature, VerifyingKey};
 
-use crate::note::{Note, NoteError, Signed, read_key};
+use crate::note::{SignatureCheck, SignedNote, SignedNoteError, read_key};
 
 /// The algorithm byte of a timestamped Ed25519 cosignature.
 const COSIGNATURE: u8 = 4;
 
 /// The public key of a witness: `NAME+ID+BASE64`.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct WitnessKey {
+pub struct CosignerKey {
     name: String,
     id: [u8; 4],
     key: VerifyingKey,
 }
 
-impl WitnessKey {
+impl CosignerKey {
     /// Parses a witness's key.
     ///
     /// # Errors
     ///
     /// Returns an error if the text is not a key, its id does not match the key, or the key is not
     /// for cosignatures.
-    pub fn parse(text: &str) -> Result<Self, NoteError> {
+    pub fn parse(text: &str) -> Result<Self, SignedNoteError> {
         let wrong = "it is not a witness's, whose type is 4";
         let (name, id, key) = read_key(text, COSIGNATURE, wrong)?;
         Ok(Self { name, id, key })
@@ -35,13 +35,13 @@ impl WitnessKey {
     }
 
     /// Checks the witness's cosignatures under a note.
-    pub fn signed(&self, note: &Note<'_>) -> Signed {
-        let mut found = Signed::No;
+    pub fn signed(&self, note: &SignedNote<'_>) -> SignatureCheck {
+        let mut found = SignatureCheck::No;
         for signature in note.signatures(&self.name, self.id) {
             if !self.holds(note.text(), signature) {
-                return Signed::Wrongly;
+                return SignatureCheck::Wrongly;
             }
-            found = Signed::Yes;
+            found = SignatureCheck::Yes;
         }
         found
     }
@@ -59,7 +59,7 @@ impl WitnessKey {
     }
 }
 
-impl std::fmt::Display for WitnessKey {
+impl std::fmt::Display for CosignerKey {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let key = [&[COSIGNATURE], self.key.as_bytes().as_slice()].concat();
         write!(formatter, "{}+{}+{}", self.name, HEXLOWER.encode(&self.id), BASE64.encode(&key))
@@ -68,8 +68,8 @@ impl std::fmt::Display for WitnessKey {
 
 /// A witness whose cosignature the caller requires, and the largest size that it signed.
 #[derive(Debug)]
-pub(crate) struct Demanded {
-    pub(crate) key: WitnessKey,
+pub(crate) struct RequiredWitness {
+    pub(crate) key: CosignerKey,
     pub(crate) seen: Option<u64>,
 }
 
@@ -86,21 +86,26 @@ mod tests {
         let bytes = [&[COSIGNATURE], secret.verifying_key().as_bytes().as_slice()].concat();
         let id = key_id("w", &bytes);
         let text = format!("w+{}+{}", HEXLOWER.encode(&id), BASE64.encode(&bytes));
-        let key = WitnessKey::parse(&text).unwrap();
+        let key = CosignerKey::parse(&text).unwrap();
         assert_eq!(key.to_string(), text);
         let note = |time: u64, signed: &str| {
             let signature = secret.sign(format!("cosignature/v1\ntime 7\n{signed}").as_bytes());
             let line = [&id[..], &time.to_be_bytes(), &signature.to_bytes()].concat();
             format!("a\n\n— w {}\n", BASE64.encode(&line))
         };
-        for (time, signed, wanted) in
-            [(7, "a\n", Signed::Yes), (8, "a\n", Signed::Wrongly), (7, "b\n", Signed::Wrongly)]
-        {
-            assert_eq!(key.signed(&Note::parse(&note(time, signed)).unwrap()), wanted);
+        for (time, signed, wanted) in [
+            (7, "a\n", SignatureCheck::Yes),
+            (8, "a\n", SignatureCheck::Wrongly),
+            (7, "b\n", SignatureCheck::Wrongly),
+        ] {
+            assert_eq!(key.signed(&SignedNote::parse(&note(time, signed)).unwrap()), wanted);
         }
-        assert_eq!(key.signed(&Note::parse("a\n\n— x AAAAAAAA\n").unwrap()), Signed::No);
+        assert_eq!(
+            key.signed(&SignedNote::parse("a\n\n— x AAAAAAAA\n").unwrap()),
+            SignatureCheck::No
+        );
         // The type byte distinguishes the keys: a log's key is not a witness key.
         let log = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW";
-        assert!(WitnessKey::parse(log).is_err() && WitnessKey::parse("w+x").is_err());
+        assert!(CosignerKey::parse(log).is_err() && CosignerKey::parse("w+x").is_err());
     }
 }

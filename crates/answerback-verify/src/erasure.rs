@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::{
-    leaf::{Facts, Member},
+    leaf::{LeafMember, ParsedLeaf},
     report::{FindingCollector, Level, VerifyFailure},
-    source::{Entry, Record, Source, SourceError},
+    source::{LogSource, SourceEntry, SourceError, SourceRecord},
 };
 
 /// An erasure whose part was not among the missing ones when it was read.
-struct Unresolved {
+struct UnresolvedPart {
     by: u64,
     name: u32,
 }
@@ -20,7 +20,7 @@ pub(crate) struct Erasures {
     /// The number of each part name. There are few names, so storing numbers saves memory.
     names: HashMap<String, u32>,
     missing: HashSet<(u64, u32)>,
-    unresolved: HashMap<u64, Vec<Unresolved>>,
+    unresolved: HashMap<u64, Vec<UnresolvedPart>>,
     erased: u64,
 }
 
@@ -48,14 +48,14 @@ impl Erasures {
     /// Processes an erasure entry.
     pub(crate) fn take(
         &mut self,
-        entry: &Entry<'_>,
-        facts: &Facts,
+        entry: &SourceEntry<'_>,
+        facts: &ParsedLeaf,
         from: u64,
         findings: &mut FindingCollector,
     ) {
         let (Some(target), Some(name)) = (
-            facts.number(entry.leaf, Member::TargetIndex),
-            facts.text(entry.leaf, Member::TargetPart),
+            facts.number(entry.leaf, LeafMember::TargetIndex),
+            facts.text(entry.leaf, LeafMember::TargetPart),
         ) else {
             return;
         };
@@ -73,7 +73,10 @@ impl Erasures {
         if self.missing.remove(&(target, name)) {
             self.erased += 1;
         } else {
-            self.unresolved.entry(target).or_default().push(Unresolved { by: entry.index, name });
+            self.unresolved
+                .entry(target)
+                .or_default()
+                .push(UnresolvedPart { by: entry.index, name });
         }
     }
 
@@ -81,7 +84,7 @@ impl Erasures {
     /// missing. For the latter it reads the log a second time, which a valid log never needs.
     pub(crate) fn finish(
         self,
-        source: &mut dyn Source,
+        source: &mut dyn LogSource,
         below: u64,
         findings: &mut FindingCollector,
     ) -> Result<(), SourceError> {
@@ -101,10 +104,10 @@ impl Erasures {
             return Ok(());
         }
         source.read(&mut |record| {
-            let Record::Entry(entry) = record else { return };
+            let SourceRecord::Entry(entry) = record else { return };
             let Some(erasures) = self.unresolved.get(&entry.index) else { return };
-            let Ok(facts) = Facts::read(entry.leaf) else { return };
-            for Unresolved { by, name } in erasures {
+            let Ok(facts) = ParsedLeaf::read(entry.leaf) else { return };
+            for UnresolvedPart { by, name } in erasures {
                 let name = names[name];
                 let committed =
                     facts.parts.iter().any(|part| part.name.text(entry.leaf) == name.as_bytes());

@@ -3,10 +3,10 @@
 //! These checks are most of the work. They need no other entry, so they run on all cores.
 
 use crate::{
-    hash::Hash,
-    leaf::{Facts, Member},
+    hash::MerkleHash,
+    leaf::{LeafMember, ParsedLeaf},
     report::{Level, VerifyFailure},
-    source::{Columns, Entry, Part},
+    source::{EntryColumns, SourceEntry, SourcePart},
 };
 
 /// The length of a salt in bytes.
@@ -14,10 +14,10 @@ const SALT: usize = 32;
 
 /// The results of checking one entry.
 #[derive(Debug)]
-pub(crate) struct Examined {
-    pub(crate) leaf_hash: Hash,
+pub(crate) struct EntryCheck {
+    pub(crate) leaf_hash: MerkleHash,
     /// The parsed leaf, or `None` if it is malformed.
-    pub(crate) facts: Option<Facts>,
+    pub(crate) facts: Option<ParsedLeaf>,
     pub(crate) failures: Vec<VerifyFailure>,
     /// The names of parts that the leaf commits to but the source does not have.
     pub(crate) missing: Vec<String>,
@@ -25,15 +25,19 @@ pub(crate) struct Examined {
 }
 
 /// Checks one entry. Its leaf and parts were hashed before, in a batch with others.
-pub(crate) fn examine(entry: &Entry<'_>, leaf_hash: Hash, commitments: &[Hash]) -> Examined {
-    let mut examined = Examined {
+pub(crate) fn examine(
+    entry: &SourceEntry<'_>,
+    leaf_hash: MerkleHash,
+    commitments: &[MerkleHash],
+) -> EntryCheck {
+    let mut examined = EntryCheck {
         leaf_hash,
         facts: None,
         failures: Vec::new(),
         missing: Vec::new(),
         parts_checked: 0,
     };
-    match Facts::read(entry.leaf) {
+    match ParsedLeaf::read(entry.leaf) {
         Ok(facts) => {
             examined.check_form(entry, &facts);
             examined.check_parts(entry, &facts, commitments);
@@ -50,8 +54,8 @@ pub(crate) fn examine(entry: &Entry<'_>, leaf_hash: Hash, commitments: &[Hash]) 
     examined
 }
 
-impl Examined {
-    fn check_form(&mut self, entry: &Entry<'_>, facts: &Facts) {
+impl EntryCheck {
+    fn check_form(&mut self, entry: &SourceEntry<'_>, facts: &ParsedLeaf) {
         let kind = facts.kind.name();
         for member in facts
             .misplaced()
@@ -61,7 +65,7 @@ impl Examined {
             let what = format!("a {kind} entry has no {member}");
             self.failures.push(VerifyFailure::new(Level::Semantics, entry.index, what));
         }
-        if facts.has(Member::Tool) && facts.has(Member::ToolSha256) {
+        if facts.has(LeafMember::Tool) && facts.has(LeafMember::ToolSha256) {
             let what = "an entry has tool or tool_sha256, not both";
             self.failures.push(VerifyFailure::new(Level::Semantics, entry.index, what));
         }
@@ -71,7 +75,12 @@ impl Examined {
         }
     }
 
-    fn check_parts(&mut self, entry: &Entry<'_>, facts: &Facts, commitments: &[Hash]) {
+    fn check_parts(
+        &mut self,
+        entry: &SourceEntry<'_>,
+        facts: &ParsedLeaf,
+        commitments: &[MerkleHash],
+    ) {
         for declared in facts.parts.iter() {
             let name = declared.name.text(entry.leaf);
             let mut committed = entry.parts.iter().zip(commitments);
@@ -103,8 +112,9 @@ impl Examined {
         for (place, part) in entry.parts.iter().enumerate() {
             let declared =
                 facts.parts.iter().any(|declared| declared.name.text(entry.leaf) == part.name);
-            let before =
-                entry.parts[..place].iter().any(|earlier: &Part<'_>| earlier.name == part.name);
+            let before = entry.parts[..place]
+                .iter()
+                .any(|earlier: &SourcePart<'_>| earlier.name == part.name);
             if !declared || before {
                 let what =
                     format!("part {}: it is extra, the leaf has no such part", shown(part.name));
@@ -113,7 +123,7 @@ impl Examined {
         }
     }
 
-    fn check_columns(&mut self, entry: &Entry<'_>, columns: &Columns<'_>) {
+    fn check_columns(&mut self, entry: &SourceEntry<'_>, columns: &EntryColumns<'_>) {
         let mut differs = |column: &str, expected: String, actual: String| {
             let what = format!("column {column} is not what the leaf says");
             self.failures
@@ -130,9 +140,9 @@ impl Examined {
             differs("kind", facts.kind.name().to_owned(), shown(columns.kind));
         }
         for (column, member, actual) in [
-            ("agent", Member::AgentId, columns.agent),
-            ("tool", Member::Tool, columns.tool),
-            ("outcome", Member::Outcome, columns.outcome),
+            ("agent", LeafMember::AgentId, columns.agent),
+            ("tool", LeafMember::Tool, columns.tool),
+            ("outcome", LeafMember::Outcome, columns.outcome),
         ] {
             let expected = facts.text(entry.leaf, member);
             if expected != actual {
@@ -140,9 +150,9 @@ impl Examined {
             }
         }
         for (column, member, actual) in [
-            ("request_id", Member::RequestId, columns.request_id),
-            ("response_id", Member::ResponseId, columns.response_id),
-            ("reply_id", Member::ReplyId, columns.reply_id),
+            ("request_id", LeafMember::RequestId, columns.request_id),
+            ("response_id", LeafMember::ResponseId, columns.response_id),
+            ("reply_id", LeafMember::ReplyId, columns.reply_id),
         ] {
             let expected = facts.uuid(entry.leaf, member);
             let expected = expected.as_ref().map(<[u8; 16]>::as_slice);

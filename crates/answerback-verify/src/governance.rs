@@ -6,10 +6,10 @@ use serde::Deserialize;
 
 use crate::{
     examine::shown,
-    hash::Hash,
-    leaf::{Facts, Kind, Member},
+    hash::MerkleHash,
+    leaf::{EntryKind, LeafMember, ParsedLeaf},
     report::{FindingCollector, Level, VerifyFailure},
-    source::{Entry, object},
+    source::{SourceEntry, object},
 };
 
 const UNCHECKABLE: &str =
@@ -19,7 +19,7 @@ const SUPERSEDED: &str = "entry names a manifest or lock that was no longer the 
 /// The logged documents by digest, each parsed to the data that the checks need. A document is
 /// `None` if its content is missing or unreadable. There are few, so a sorted map is faster than
 /// hashing.
-type Logged<T> = BTreeMap<Hash, Option<T>>;
+type LoggedVersions<T> = BTreeMap<MerkleHash, Option<T>>;
 
 /// Maps an agent's canonical id to its key in the lock and its type.
 type Agents = BTreeMap<String, (String, &'static str)>;
@@ -55,10 +55,10 @@ struct LoggedPrompt {
 /// The manifests and locks logged so far.
 #[derive(Default)]
 pub(crate) struct LoggedGovernance {
-    manifests: Logged<Agents>,
-    locks: Logged<BTreeMap<String, LoggedPrompt>>,
-    newest_manifest: Option<Hash>,
-    newest_lock: Option<Hash>,
+    manifests: LoggedVersions<Agents>,
+    locks: LoggedVersions<BTreeMap<String, LoggedPrompt>>,
+    newest_manifest: Option<MerkleHash>,
+    newest_lock: Option<MerkleHash>,
     /// True if entries before the first available one may have logged more documents.
     incomplete: bool,
 }
@@ -71,12 +71,12 @@ impl LoggedGovernance {
     /// Processes an entry that logs a manifest or a lock.
     pub(crate) fn log(
         &mut self,
-        entry: &Entry<'_>,
-        facts: &Facts,
+        entry: &SourceEntry<'_>,
+        facts: &ParsedLeaf,
         findings: &mut FindingCollector,
     ) {
-        let subject = facts.text(entry.leaf, Member::Subject);
-        let Some(digest) = facts.hash(entry.leaf, Member::Sha256) else { return };
+        let subject = facts.text(entry.leaf, LeafMember::Subject);
+        let Some(digest) = facts.hash(entry.leaf, LeafMember::Sha256) else { return };
         let subject = match subject {
             Some(b"manifest") => "manifest",
             Some(b"lock") => "lock",
@@ -88,7 +88,7 @@ impl LoggedGovernance {
         }
         let content = entry.parts.first().map(|part| part.bytes);
         let content = content.filter(|content| {
-            let found = Hash::of(content);
+            let found = MerkleHash::of(content);
             if found != digest {
                 let what = format!("the {subject} is not the one that sha256 names");
                 findings.fail(
@@ -113,14 +113,19 @@ impl LoggedGovernance {
     }
 
     /// Checks the agent and the prompt that an entry names.
-    pub(crate) fn check(&self, entry: &Entry<'_>, facts: &Facts, findings: &mut FindingCollector) {
+    pub(crate) fn check(
+        &self,
+        entry: &SourceEntry<'_>,
+        facts: &ParsedLeaf,
+        findings: &mut FindingCollector,
+    ) {
         // Parsing the leaf has checked that this is a token, so it is ASCII.
-        let agent = facts.text(entry.leaf, Member::AgentId).map(str::from_utf8);
+        let agent = facts.text(entry.leaf, LeafMember::AgentId).map(str::from_utf8);
         let Some(Ok(agent)) = agent else { return };
         let fail = |findings: &mut FindingCollector, what: String| {
             findings.fail(VerifyFailure::new(Level::Semantics, entry.index, what));
         };
-        if facts.kind == Kind::Request {
+        if facts.kind == EntryKind::Request {
             let known = |agents: &Option<Agents>| {
                 agents.as_ref().is_none_or(|agents| agents.contains_key(agent))
             };
@@ -130,7 +135,7 @@ impl LoggedGovernance {
             }
             return;
         }
-        let named = facts.hash(entry.leaf, Member::ManifestSha256);
+        let named = facts.hash(entry.leaf, LeafMember::ManifestSha256);
         let manifest = match self.find("manifest", &self.manifests, named, self.newest_manifest) {
             LockedAgent::Content(manifest, newest) => {
                 if !newest {
@@ -147,12 +152,12 @@ impl LoggedGovernance {
         };
         // A rejected response may have a wrong prompt, which may be the reason for the rejection.
         let accepted =
-            facts.text(entry.leaf, Member::Verdict).is_none_or(|result| result == b"accepted");
-        let Some(prompt) = facts.text(entry.leaf, Member::PromptSha256) else { return };
-        if facts.kind != Kind::Response || !accepted {
+            facts.text(entry.leaf, LeafMember::Verdict).is_none_or(|result| result == b"accepted");
+        let Some(prompt) = facts.text(entry.leaf, LeafMember::PromptSha256) else { return };
+        if facts.kind != EntryKind::Response || !accepted {
             return;
         }
-        let named = facts.hash(entry.leaf, Member::LockSha256);
+        let named = facts.hash(entry.leaf, LeafMember::LockSha256);
         let lock = match self.find("lock", &self.locks, named, self.newest_lock) {
             LockedAgent::Content(lock, newest) => {
                 if !newest {
@@ -173,17 +178,17 @@ impl LoggedGovernance {
             ("the prompt's hash is not the lock's", Some(prompt), locked.hash.as_str()),
             (
                 "agent_version is not the lock's",
-                facts.text(entry.leaf, Member::AgentVersion),
+                facts.text(entry.leaf, LeafMember::AgentVersion),
                 &locked.version,
             ),
             (
                 "agent_type is not the lock's",
-                facts.text(entry.leaf, Member::AgentType),
+                facts.text(entry.leaf, LeafMember::AgentType),
                 &locked.agent_type,
             ),
             (
                 "agent_type is not the manifest's",
-                facts.text(entry.leaf, Member::AgentType),
+                facts.text(entry.leaf, LeafMember::AgentType),
                 agent_type,
             ),
         ] {
@@ -200,9 +205,9 @@ impl LoggedGovernance {
     fn find<'a, T>(
         &self,
         subject: &str,
-        logged: &'a Logged<T>,
-        named: Option<Hash>,
-        newest: Option<Hash>,
+        logged: &'a LoggedVersions<T>,
+        named: Option<MerkleHash>,
+        newest: Option<MerkleHash>,
     ) -> LockedAgent<'a, T> {
         let Some(digest) = named.or(newest) else {
             return if self.incomplete { LockedAgent::Uncheckable } else { LockedAgent::Nothing };
@@ -230,8 +235,8 @@ enum LockedAgent<'a, T> {
 /// Stores a document under its digest. The same document may be logged at every start, so content
 /// that was parsed once is retained. Returns false if the content cannot be parsed.
 fn remember<T>(
-    logged: &mut Logged<T>,
-    digest: Hash,
+    logged: &mut LoggedVersions<T>,
+    digest: MerkleHash,
     content: Option<&[u8]>,
     read: impl FnOnce(&[u8]) -> Option<T>,
 ) -> bool {

@@ -13,9 +13,9 @@ pub(crate) const LEAF_PREFIX: u8 = 0;
 
 /// A SHA-256 digest. It prints as lower-case hexadecimal.
 #[derive(Clone, Copy, Eq, std::hash::Hash, Ord, PartialEq, PartialOrd)]
-pub struct Hash([u8; 32]);
+pub struct MerkleHash([u8; 32]);
 
-impl Hash {
+impl MerkleHash {
     /// Hashes bytes without a prefix.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
@@ -64,13 +64,13 @@ impl Hash {
     }
 }
 
-impl From<[u8; 32]> for Hash {
+impl From<[u8; 32]> for MerkleHash {
     fn from(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 }
 
-impl TryFrom<&[u8]> for Hash {
+impl TryFrom<&[u8]> for MerkleHash {
     type Error = std::array::TryFromSliceError;
 
     fn try_from(bytes: &[u8]) -> Result<Self, Self::Error> {
@@ -78,13 +78,13 @@ impl TryFrom<&[u8]> for Hash {
     }
 }
 
-impl fmt::Display for Hash {
+impl fmt::Display for MerkleHash {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&HEXLOWER.encode(&self.0))
     }
 }
 
-impl fmt::Debug for Hash {
+impl fmt::Debug for MerkleHash {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{self}")
     }
@@ -95,22 +95,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_it_prints_and_nothing_else() {
-        let hash = Hash::of(b"answerback");
-        assert_eq!(Hash::from_hex(hash.to_string().as_bytes()), Some(hash));
-        assert_eq!(Hash::from_base64(&hash.to_base64()), Some(hash));
-        assert_eq!(Hash::from_hex(hash.to_string().to_uppercase().as_bytes()), None);
-        assert_eq!(Hash::from_hex(b"00"), None);
+    fn only_the_printed_form_is_parsed() {
+        let hash = MerkleHash::of(b"answerback");
+        assert_eq!(MerkleHash::from_hex(hash.to_string().as_bytes()), Some(hash));
+        assert_eq!(MerkleHash::from_base64(&hash.to_base64()), Some(hash));
+        assert_eq!(MerkleHash::from_hex(hash.to_string().to_uppercase().as_bytes()), None);
+        assert_eq!(MerkleHash::from_hex(b"00"), None);
         // The last digit of 32 bytes in base64 has two unused bits, which must be zero.
         let text = hash.to_base64();
         let loose = text.replace(&text[42..], "1=");
-        assert_eq!(Hash::from_base64(&loose), None);
+        assert_eq!(MerkleHash::from_base64(&loose), None);
     }
 
     #[test]
     fn leaves_and_nodes_are_apart() {
-        let (left, right) = (Hash::of(b"l"), Hash::of(b"r"));
+        let (left, right) = (MerkleHash::of(b"l"), MerkleHash::of(b"r"));
         let joined = [left.as_bytes().as_slice(), right.as_bytes()].concat();
-        assert_ne!(Hash::of_node(&left, &right), Hash::of_leaf(&joined));
+        assert_ne!(MerkleHash::of_node(&left, &right), MerkleHash::of_leaf(&joined));
     }
 }

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use crate::names::{NameSet, prefix};
+use crate::name_set::{NameSet, prefix};
 
 /// The maximum nesting depth. Leaves have three levels.
 const DEPTH: u32 = 8;

@@ -3,18 +3,18 @@
 use std::{sync::Arc, thread};
 
 use crate::{
-    note::{Note, Signed, VerifierKey},
+    note::{NoteVerifierKey, SignatureCheck, SignedNote},
     report::{FindingCollector, Level, VerifyFailure},
 };
 
 /// The number of signatures that are checked together on all cores.
-const TOGETHER: usize = 512;
+const BATCH: usize = 512;
 
 /// A key with the entry that introduced it.
 #[derive(Debug)]
 struct KeyPeriod {
     entry: u64,
-    key: Arc<VerifierKey>,
+    key: Arc<NoteVerifierKey>,
     /// True if a checkpoint with the signatures of this key and its predecessor was already
     /// required.
     introduced: bool,
@@ -28,27 +28,27 @@ pub(crate) struct KeyChain {
 
 impl KeyChain {
     /// Starts with the key of the first entry.
-    pub(crate) fn start(&mut self, entry: u64, key: VerifierKey) {
+    pub(crate) fn start(&mut self, entry: u64, key: NoteVerifierKey) {
         self.links = vec![KeyPeriod { entry, key: Arc::new(key), introduced: true }];
     }
 
     /// Adds the next key.
-    pub(crate) fn rotate(&mut self, entry: u64, key: VerifierKey) {
+    pub(crate) fn rotate(&mut self, entry: u64, key: NoteVerifierKey) {
         self.links.push(KeyPeriod { entry, key: Arc::new(key), introduced: false });
     }
 
-    pub(crate) fn newest(&self) -> Option<&VerifierKey> {
+    pub(crate) fn newest(&self) -> Option<&NoteVerifierKey> {
         self.links.last().map(|link| link.key.as_ref())
     }
 
-    pub(crate) fn contains(&self, key: &VerifierKey) -> bool {
+    pub(crate) fn contains(&self, key: &NoteVerifierKey) -> bool {
         self.links.iter().any(|link| *link.key == *key)
     }
 
     /// Returns the keys that must have signed a checkpoint of this size. The log's own first
     /// checkpoint after a rotation needs the old and the new key.
-    fn required(&mut self, size: u64, own: bool) -> Vec<Arc<VerifierKey>> {
-        let mut required: Vec<Arc<VerifierKey>> = Vec::new();
+    fn required(&mut self, size: u64, own: bool) -> Vec<Arc<NoteVerifierKey>> {
+        let mut required: Vec<Arc<NoteVerifierKey>> = Vec::new();
         for place in 1..self.links.len() {
             if own && self.links[place].entry < size && !self.links[place].introduced {
                 self.links[place].introduced = true;
@@ -70,7 +70,7 @@ struct SignatureJob {
     size: u64,
     label: String,
     note: String,
-    keys: Vec<Arc<VerifierKey>>,
+    keys: Vec<Arc<NoteVerifierKey>>,
     key_may_be_unknown: bool,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Signatures {
 }
 
 /// A checkpoint to check, with its context.
-pub(crate) struct Presented<'a> {
+pub(crate) struct PresentedCheckpoint<'a> {
     pub(crate) size: u64,
     /// The name of the checkpoint in reports.
     pub(crate) label: &'a str,
@@ -100,11 +100,11 @@ impl Signatures {
 
     pub(crate) fn check(
         &mut self,
-        presented: Presented<'_>,
+        presented: PresentedCheckpoint<'_>,
         keys: &mut KeyChain,
         findings: &mut FindingCollector,
     ) {
-        let Presented { size, label, note, own, key_may_be_unknown } = presented;
+        let PresentedCheckpoint { size, label, note, own, key_may_be_unknown } = presented;
         let keys = keys.required(size, own);
         if keys.is_empty() {
             let what = format!("{label}: there is no key to check it with");
@@ -113,7 +113,7 @@ impl Signatures {
         }
         let (label, note) = (label.to_owned(), note.to_owned());
         self.jobs.push(SignatureJob { size, label, note, keys, key_may_be_unknown });
-        if self.jobs.len() >= TOGETHER {
+        if self.jobs.len() >= BATCH {
             self.finish(findings);
         }
     }
@@ -125,8 +125,8 @@ impl Signatures {
         let verdicts: Vec<Vec<SignatureVerdict>> = thread::scope(|scope| {
             let (first, rest) = jobs.split_at(share.min(jobs.len()));
             let others: Vec<_> =
-                rest.chunks(share).map(|jobs| scope.spawn(|| judge(jobs))).collect();
-            let first = judge(first);
+                rest.chunks(share).map(|jobs| scope.spawn(|| check_signatures(jobs))).collect();
+            let first = check_signatures(first);
             let others = others.into_iter().map(|other| {
                 // A thread that panicked has checked nothing. Continuing would accept unchecked
                 // signatures.
@@ -150,19 +150,19 @@ enum SignatureVerdict {
     UnknownKey(u64),
 }
 
-fn judge(jobs: &[SignatureJob]) -> Vec<SignatureVerdict> {
+fn check_signatures(jobs: &[SignatureJob]) -> Vec<SignatureVerdict> {
     let mut verdicts = Vec::new();
     for job in jobs {
-        let Ok(note) = Note::parse(&job.note) else { continue };
+        let Ok(note) = SignedNote::parse(&job.note) else { continue };
         for key in &job.keys {
             let what = match note.signed_by(key) {
-                Signed::Yes => continue,
-                Signed::No if job.key_may_be_unknown => {
+                SignatureCheck::Yes => continue,
+                SignatureCheck::No if job.key_may_be_unknown => {
                     verdicts.push(SignatureVerdict::UnknownKey(job.size));
                     continue;
                 }
-                Signed::No => "it is not signed by the key",
-                Signed::Wrongly => "it has a wrong signature of the key",
+                SignatureCheck::No => "it is not signed by the key",
+                SignatureCheck::Wrongly => "it has a wrong signature of the key",
             };
             let what = format!("{}: {what} {key}", job.label);
             verdicts.push(SignatureVerdict::Fails(VerifyFailure::new(

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! It reads the embedded store's file (feature `sqlite`), an export as JSON lines, or a directory
-//! of C2SP tiles. Each is a [`Source`]. Memory use does not depend on content. The verifier holds
+//! of C2SP tiles. Each is a [`LogSource`]. Memory use does not depend on content. The verifier holds
 //! about a quarter of a byte per entry, the missing parts, the unanswered requests, the erasures,
 //! and the recorded states of cases.
 #![deny(missing_docs)]
@@ -29,10 +29,12 @@ mod hex;
 mod json;
 mod keys;
 mod leaf;
-mod names;
+mod log_check;
+mod name_set;
 mod note;
 mod options;
 mod pipeline;
+mod progress;
 mod proof;
 mod receipt;
 mod report;
@@ -45,21 +47,23 @@ mod time;
 mod tree;
 mod verify;
 
-pub use checkpoint::{Checkpoint, CheckpointError};
-pub use cosignature::WitnessKey;
-pub use hash::Hash;
-pub use note::{Note, NoteError, Signed, VerifierKey};
-pub use options::{GivenError, Options};
+pub use checkpoint::{LogCheckpoint, LogCheckpointError};
+pub use cosignature::CosignerKey;
+pub use hash::MerkleHash;
+pub use note::{NoteVerifierKey, SignatureCheck, SignedNote, SignedNoteError};
+pub use options::{OutsideCheckpointError, VerifyOptions};
+pub use progress::VerifyProgress;
 pub use proof::{consistency_holds, inclusion_holds};
-pub use receipt::{Proven, ReceiptError, verify_receipt};
-pub use report::{KeyTrust, Level, LevelReport, Report, VerifyFailure, Warning};
+pub use receipt::{ProvenEntry, ReceiptProofError, verify_receipt};
+pub use report::{KeyTrust, Level, LevelReport, VerifyFailure, VerifyReport, Warning};
 #[cfg(feature = "postgres")]
 pub use source::Postgres;
 #[cfg(feature = "sqlite")]
 pub use source::Sqlite;
 pub use source::{
-    Claims, Columns, Entry, Head, JsonLines, Part, Record, Source, SourceError, StoredAttempt,
-    StoredCase, StoredState, Tile, TileDirectory, TilesHeld, open,
+    EntryColumns, JsonLines, LogSource, SourceClaims, SourceEntry, SourceError, SourceHead,
+    SourcePart, SourceRecord, SourceTile, StoredAttempt, StoredCase, StoredState, StoredTiles,
+    TileDirectory, open,
 };
-pub use tree::{Frontier, root_of};
-pub use verify::{VerifyProgress, verify, verify_with_progress};
+pub use tree::{TreeFrontier, root_of};
+pub use verify::{verify, verify_with_progress};

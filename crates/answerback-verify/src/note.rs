@@ -12,20 +12,20 @@ const MOST_SIGNATURES: usize = 128;
 
 /// A public key that verifies notes: `NAME+ID+BASE64`.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct VerifierKey {
+pub struct NoteVerifierKey {
     name: String,
     id: [u8; 4],
     key: VerifyingKey,
 }
 
-impl VerifierKey {
+impl NoteVerifierKey {
     /// Parses a verifier key.
     ///
     /// # Errors
     ///
     /// Returns an error if the text is not a key, its id does not match the key, or it is not an
     /// Ed25519 key.
-    pub fn parse(text: &str) -> Result<Self, NoteError> {
+    pub fn parse(text: &str) -> Result<Self, SignedNoteError> {
         let (name, id, key) = read_key(text, ED25519, "it is not an Ed25519 key")?;
         Ok(Self { name, id, key })
     }
@@ -42,29 +42,30 @@ pub(crate) fn read_key(
     text: &str,
     purpose: u8,
     wrong: &'static str,
-) -> Result<(String, [u8; 4], VerifyingKey), NoteError> {
+) -> Result<(String, [u8; 4], VerifyingKey), SignedNoteError> {
     let mut fields = text.splitn(3, '+');
     let (Some(name), Some(id), Some(key)) = (fields.next(), fields.next(), fields.next()) else {
-        return Err(NoteError::Key("it has not the form NAME+ID+KEY"));
+        return Err(SignedNoteError::Key("it has not the form NAME+ID+KEY"));
     };
     if !is_name(name) {
-        return Err(NoteError::Key("its name is empty or has spaces"));
+        return Err(SignedNoteError::Key("its name is empty or has spaces"));
     }
-    let key = BASE64.decode(key.as_bytes()).map_err(|_| NoteError::Key("it is not base64"))?;
+    let key =
+        BASE64.decode(key.as_bytes()).map_err(|_| SignedNoteError::Key("it is not base64"))?;
     let expected = key_id(name, &key);
     if id != data_encoding::HEXLOWER.encode(&expected) {
-        return Err(NoteError::Key("its id is not the hash of its name and key"));
+        return Err(SignedNoteError::Key("its id is not the hash of its name and key"));
     }
     let bytes = key.split_first().filter(|(first, _)| **first == purpose).map(|(_, bytes)| bytes);
-    let key = <&[u8; 32]>::try_from(bytes.ok_or(NoteError::Key(wrong))?)
+    let key = <&[u8; 32]>::try_from(bytes.ok_or(SignedNoteError::Key(wrong))?)
         .ok()
         .and_then(|bytes| VerifyingKey::from_bytes(bytes).ok())
         .filter(|key| !key.is_weak())
-        .ok_or(NoteError::Key("it is not a point of the curve"))?;
+        .ok_or(SignedNoteError::Key("it is not a point of the curve"))?;
     Ok((name.to_owned(), expected, key))
 }
 
-impl std::fmt::Display for VerifierKey {
+impl std::fmt::Display for NoteVerifierKey {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let key = [&[ED25519], self.key.as_bytes().as_slice()].concat();
         let id = data_encoding::HEXLOWER.encode(&self.id);
@@ -74,7 +75,7 @@ impl std::fmt::Display for VerifierKey {
 
 /// A parsed signed note.
 #[derive(Clone, Debug)]
-pub struct Note<'a> {
+pub struct SignedNote<'a> {
     text: &'a str,
     signatures: Vec<NoteSignature<'a>>,
 }
@@ -89,7 +90,7 @@ struct NoteSignature<'a> {
 
 /// The result of checking the signatures of one key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Signed {
+pub enum SignatureCheck {
     /// The key signed this text.
     Yes,
     /// A signature line of this key is invalid.
@@ -98,27 +99,28 @@ pub enum Signed {
     No,
 }
 
-impl<'a> Note<'a> {
+impl<'a> SignedNote<'a> {
     /// Parses a note: text, empty line, signature lines. It does not verify the signatures.
     ///
     /// # Errors
     ///
     /// Returns an error if the text is not a note.
-    pub fn parse(note: &'a str) -> Result<Self, NoteError> {
+    pub fn parse(note: &'a str) -> Result<Self, SignedNoteError> {
         if note.bytes().any(|byte| byte < b' ' && byte != b'\n') {
-            return Err(NoteError::Note("it has control characters"));
+            return Err(SignedNoteError::Note("it has control characters"));
         }
         let Some(border) = note.rfind("\n\n") else {
-            return Err(NoteError::Note("it has no empty line before its signatures"));
+            return Err(SignedNoteError::Note("it has no empty line before its signatures"));
         };
         let (text, lines) = (&note[..=border], &note[border + 2..]);
         let Some(lines) = lines.strip_suffix('\n') else {
-            return Err(NoteError::Note("it does not end with a line feed"));
+            return Err(SignedNoteError::Note("it does not end with a line feed"));
         };
         let signatures = lines.split('\n').map(NoteSignature::parse).collect::<Option<Vec<_>>>();
-        let signatures = signatures.ok_or(NoteError::Note("a signature line is malformed"))?;
+        let signatures =
+            signatures.ok_or(SignedNoteError::Note("a signature line is malformed"))?;
         if signatures.len() > MOST_SIGNATURES {
-            return Err(NoteError::Note("it has too many signatures"));
+            return Err(SignedNoteError::Note("it has too many signatures"));
         }
         Ok(Self { text, signatures })
     }
@@ -140,21 +142,21 @@ impl<'a> Note<'a> {
 
     /// Checks the signatures of a key. It ignores lines of other keys, as the specification
     /// requires.
-    pub fn signed_by(&self, key: &VerifierKey) -> Signed {
+    pub fn signed_by(&self, key: &NoteVerifierKey) -> SignatureCheck {
         let mut lines = self
             .signatures
             .iter()
             .filter(|line| line.name == key.name && line.id == key.id)
             .peekable();
         if lines.peek().is_none() {
-            return Signed::No;
+            return SignatureCheck::No;
         }
         let holds = lines.all(|line| {
             Signature::from_slice(&line.signature).is_ok_and(|signature| {
                 key.key.verify_strict(self.text.as_bytes(), &signature).is_ok()
             })
         });
-        if holds { Signed::Yes } else { Signed::Wrongly }
+        if holds { SignatureCheck::Yes } else { SignatureCheck::Wrongly }
     }
 }
 
@@ -174,7 +176,7 @@ impl<'a> NoteSignature<'a> {
 /// Explains why a note or a key is invalid.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum NoteError {
+pub enum SignedNoteError {
     /// The text is not a signed note.
     #[error("not a signed note: {0}")]
     Note(&'static str),
@@ -205,13 +207,13 @@ mod tests {
 
     #[test]
     fn checks_a_note_of_another_implementation() {
-        let key = VerifierKey::parse(KEY).unwrap();
+        let key = NoteVerifierKey::parse(KEY).unwrap();
         assert_eq!(key.to_string(), KEY);
-        assert_eq!(Note::parse(NOTE).unwrap().signed_by(&key), Signed::Yes);
+        assert_eq!(SignedNote::parse(NOTE).unwrap().signed_by(&key), SignatureCheck::Yes);
         let altered = NOTE.replace("answer", "Answer");
-        assert_eq!(Note::parse(&altered).unwrap().signed_by(&key), Signed::Wrongly);
+        assert_eq!(SignedNote::parse(&altered).unwrap().signed_by(&key), SignatureCheck::Wrongly);
         let other = NOTE.replace("— Peter", "— Paul");
-        assert_eq!(Note::parse(&other).unwrap().signed_by(&key), Signed::No);
+        assert_eq!(SignedNote::parse(&other).unwrap().signed_by(&key), SignatureCheck::No);
     }
 
     #[test]
@@ -219,7 +221,7 @@ mod tests {
         for key in
             ["", "a+b", "Peter+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW", &KEY[..60]]
         {
-            assert!(VerifierKey::parse(key).is_err(), "{key}");
+            assert!(NoteVerifierKey::parse(key).is_err(), "{key}");
         }
         let lines = [
             "",
@@ -230,8 +232,8 @@ mod tests {
             "text\r\n\n— a AAAAAAAA\n",
         ];
         for note in lines {
-            assert!(Note::parse(note).is_err(), "{note:?}");
+            assert!(SignedNote::parse(note).is_err(), "{note:?}");
         }
-        assert!(Note::parse(&NOTE[..NOTE.len() - 1]).is_err());
+        assert!(SignedNote::parse(&NOTE[..NOTE.len() - 1]).is_err());
     }
 }

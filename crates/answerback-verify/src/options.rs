@@ -6,32 +6,32 @@ use std::num::NonZeroUsize;
 use serde::de::IgnoredAny;
 
 use crate::{
-    checkpoint::{Checkpoint, CheckpointError},
-    cosignature::WitnessKey,
-    note::VerifierKey,
-    source::{CheckpointLine, object},
+    checkpoint::{LogCheckpoint, LogCheckpointError},
+    cosignature::CosignerKey,
+    note::NoteVerifierKey,
+    source::{SourceCheckpointLine, object},
 };
 
 /// A checkpoint from outside the log.
 #[derive(Clone, Debug)]
-pub(crate) struct Given {
+pub(crate) struct OutsideCheckpoint {
     pub(crate) label: String,
     pub(crate) note: String,
-    pub(crate) checkpoint: Checkpoint,
+    pub(crate) checkpoint: LogCheckpoint,
 }
 
 /// Configures a verification.
 #[derive(Clone, Debug, Default)]
 #[must_use]
-pub struct Options {
-    pub(crate) vkeys: Vec<VerifierKey>,
-    pub(crate) witnesses: Vec<WitnessKey>,
-    pub(crate) given: Vec<Given>,
+pub struct VerifyOptions {
+    pub(crate) vkeys: Vec<NoteVerifierKey>,
+    pub(crate) witnesses: Vec<CosignerKey>,
+    pub(crate) outside_checkpoints: Vec<OutsideCheckpoint>,
     pub(crate) threads: Option<NonZeroUsize>,
     pub(crate) now: Option<i64>,
 }
 
-impl Options {
+impl VerifyOptions {
     /// Creates options that trust the key in the log itself, without checkpoints from outside.
     pub fn new() -> Self {
         Self::default()
@@ -39,13 +39,13 @@ impl Options {
 
     /// Trusts a key. One of the trusted keys must be among the log's keys, at its start or after a
     /// rotation.
-    pub fn with_vkey(mut self, key: VerifierKey) -> Self {
+    pub fn with_vkey(mut self, key: NoteVerifierKey) -> Self {
         self.vkeys.push(key);
         self
     }
 
     /// Requires a cosignature of this witness under a checkpoint, from the log or from outside.
-    pub fn with_witness(mut self, key: WitnessKey) -> Self {
+    pub fn with_witness(mut self, key: CosignerKey) -> Self {
         self.witnesses.push(key);
         self
     }
@@ -67,11 +67,20 @@ impl Options {
     /// # Errors
     ///
     /// Returns an error if the text is neither.
-    pub fn with_checkpoints(mut self, label: &str, text: &str) -> Result<Self, GivenError> {
+    pub fn with_checkpoints(
+        mut self,
+        label: &str,
+        text: &str,
+    ) -> Result<Self, OutsideCheckpointError> {
         if !text.starts_with('{') {
-            let checkpoint = Checkpoint::parse(text)
-                .map_err(|source| GivenError::Checkpoint { label: label.to_owned(), source })?;
-            self.given.push(Given { label: label.to_owned(), note: text.to_owned(), checkpoint });
+            let checkpoint = LogCheckpoint::parse(text).map_err(|source| {
+                OutsideCheckpointError::Checkpoint { label: label.to_owned(), source }
+            })?;
+            self.outside_checkpoints.push(OutsideCheckpoint {
+                label: label.to_owned(),
+                note: text.to_owned(),
+                checkpoint,
+            });
             return Ok(self);
         }
         for (number, line) in (1_u64..).zip(text.split_inclusive('\n')) {
@@ -80,11 +89,16 @@ impl Options {
                 continue;
             }
             let label = format!("{label} line {number}");
-            let line: CheckpointLine = object(line.as_bytes())
-                .map_err(|reason| GivenError::Line { label: label.clone(), reason })?;
-            let checkpoint = Checkpoint::parse(&line.checkpoint)
-                .map_err(|source| GivenError::Checkpoint { label: label.clone(), source })?;
-            self.given.push(Given { label, note: line.checkpoint, checkpoint });
+            let line: SourceCheckpointLine = object(line.as_bytes())
+                .map_err(|reason| OutsideCheckpointError::Line { label: label.clone(), reason })?;
+            let checkpoint = LogCheckpoint::parse(&line.checkpoint).map_err(|source| {
+                OutsideCheckpointError::Checkpoint { label: label.clone(), source }
+            })?;
+            self.outside_checkpoints.push(OutsideCheckpoint {
+                label,
+                note: line.checkpoint,
+                checkpoint,
+            });
         }
         Ok(self)
     }
@@ -93,7 +107,7 @@ impl Options {
 /// Explains why a text contains no checkpoint to verify against.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum GivenError {
+pub enum OutsideCheckpointError {
     /// The text is not a checkpoint.
     #[error("{label} is not a checkpoint")]
     Checkpoint {
@@ -101,7 +115,7 @@ pub enum GivenError {
         label: String,
         /// The reason.
         #[source]
-        source: CheckpointError,
+        source: LogCheckpointError,
     },
     /// A line is not a line of an anchor file.
     #[error("{label} is not a line of an anchor: {reason}")]

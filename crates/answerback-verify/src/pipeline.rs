@@ -13,11 +13,12 @@ use std::{
 };
 
 use crate::{
-    examine::{Examined, examine},
-    hash::{Hash, LEAF_PREFIX},
+    examine::{EntryCheck, examine},
+    hash::{LEAF_PREFIX, MerkleHash},
+    log_check::LogCheck,
+    progress::VerifyProgress,
     sha256_x2,
-    source::{Columns, Entry, Part, Record, Source, SourceError},
-    verify::{Fold, VerifyProgress},
+    source::{EntryColumns, LogSource, SourceEntry, SourceError, SourcePart, SourceRecord},
 };
 
 /// The size in bytes at which a batch is full.
@@ -33,11 +34,11 @@ const STEP: u64 = 4_096;
 
 /// Reads a source to its end and folds all its records.
 pub(crate) fn run(
-    source: &mut dyn Source,
-    mut fold: Fold,
+    source: &mut dyn LogSource,
+    mut fold: LogCheck,
     threads: NonZeroUsize,
     progress: &mut dyn FnMut(VerifyProgress),
-) -> Result<Fold, SourceError> {
+) -> Result<LogCheck, SourceError> {
     let total = source.claims().size;
     let mut tell = |index: u64| {
         if index.is_multiple_of(STEP) {
@@ -47,7 +48,7 @@ pub(crate) fn run(
     if threads.get() == 1 {
         let mut batch = Batch::default();
         source.read(&mut |record| {
-            if let Record::Entry(entry) = &record {
+            if let SourceRecord::Entry(entry) = &record {
                 tell(entry.index);
             }
             batch.push(&record);
@@ -85,7 +86,7 @@ pub(crate) fn run(
         drop((batches, to_fold));
         let (to_reader, spare) = mpsc::channel::<Batch>();
         let folding = scope.spawn(move || {
-            let mut early: BTreeMap<u64, (Batch, Vec<Examined>)> = BTreeMap::new();
+            let mut early: BTreeMap<u64, (Batch, Vec<EntryCheck>)> = BTreeMap::new();
             let mut next = 0;
             for (number, batch, found) in examined {
                 early.insert(number, (batch, found));
@@ -105,7 +106,7 @@ pub(crate) fn run(
         let mut number = 0;
         let mut batch = Batch::default();
         let read = source.read(&mut |record| {
-            if let Record::Entry(entry) = &record {
+            if let SourceRecord::Entry(entry) = &record {
                 tell(entry.index);
             }
             batch.push(&record);
@@ -127,32 +128,32 @@ pub(crate) fn run(
 #[derive(Default)]
 struct Batch {
     bytes: Vec<u8>,
-    records: Vec<Copied>,
+    records: Vec<BatchRecord>,
     /// The entries as ranges of `bytes`.
-    entries: Vec<CopiedEntry>,
+    entries: Vec<BatchEntry>,
     /// The parts of all entries: name, salt and bytes.
     parts: Vec<[Range<usize>; 3]>,
 }
 
-enum Copied {
+enum BatchRecord {
     /// The next item of `entries`.
     Entry,
-    PrunedHash(Hash),
-    Subtrees(Vec<Hash>),
+    PrunedHash(MerkleHash),
+    Subtrees(Vec<MerkleHash>),
     Checkpoint(String, Option<u64>),
     StrayPart(u64, Vec<u8>),
 }
 
-struct CopiedEntry {
+struct BatchEntry {
     index: u64,
     /// The leaf with the prefix byte that is hashed with it.
     prefixed_leaf: Range<usize>,
     /// The range of the batch's parts that belong to this entry.
     parts: Range<usize>,
-    columns: Option<CopiedColumns>,
+    columns: Option<BatchColumns>,
 }
 
-struct CopiedColumns {
+struct BatchColumns {
     ts: i64,
     kind: Range<usize>,
     leaf_hash: Range<usize>,
@@ -170,9 +171,9 @@ impl Batch {
         start..self.bytes.len()
     }
 
-    fn push(&mut self, record: &Record<'_>) {
+    fn push(&mut self, record: &SourceRecord<'_>) {
         let copied = match record {
-            Record::Entry(entry) => {
+            SourceRecord::Entry(entry) => {
                 self.bytes.push(LEAF_PREFIX);
                 let leaf = self.copy(entry.leaf);
                 let prefixed_leaf = leaf.start - 1..leaf.end;
@@ -182,7 +183,7 @@ impl Batch {
                     self.parts.push(copied);
                 }
                 let parts = first..self.parts.len();
-                let columns = entry.columns.map(|columns| CopiedColumns {
+                let columns = entry.columns.map(|columns| BatchColumns {
                     ts: columns.ts,
                     kind: self.copy(columns.kind),
                     leaf_hash: self.copy(columns.leaf_hash),
@@ -196,20 +197,17 @@ impl Batch {
                     ]
                     .map(|column| column.map(|bytes| self.copy(bytes))),
                 });
-                self.entries.push(CopiedEntry {
-                    index: entry.index,
-                    prefixed_leaf,
-                    parts,
-                    columns,
-                });
-                Copied::Entry
+                self.entries.push(BatchEntry { index: entry.index, prefixed_leaf, parts, columns });
+                BatchRecord::Entry
             }
-            Record::PrunedHash(hash) => Copied::PrunedHash(*hash),
-            Record::Subtrees(hashes) => Copied::Subtrees(hashes.to_vec()),
-            Record::Checkpoint { note, filed_under } => {
-                Copied::Checkpoint((*note).to_owned(), *filed_under)
+            SourceRecord::PrunedHash(hash) => BatchRecord::PrunedHash(*hash),
+            SourceRecord::Subtrees(hashes) => BatchRecord::Subtrees(hashes.to_vec()),
+            SourceRecord::Checkpoint { note, filed_under } => {
+                BatchRecord::Checkpoint((*note).to_owned(), *filed_under)
             }
-            Record::StrayPart { index, name } => Copied::StrayPart(*index, name.to_vec()),
+            SourceRecord::StrayPart { index, name } => {
+                BatchRecord::StrayPart(*index, name.to_vec())
+            }
         };
         self.records.push(copied);
     }
@@ -223,8 +221,8 @@ impl Batch {
         parts.clear();
     }
 
-    fn parts(&self) -> Vec<Part<'_>> {
-        let part = |[name, salt, bytes]: &[Range<usize>; 3]| Part {
+    fn parts(&self) -> Vec<SourcePart<'_>> {
+        let part = |[name, salt, bytes]: &[Range<usize>; 3]| SourcePart {
             name: &self.bytes[name.clone()],
             salt: &self.bytes[salt.clone()],
             bytes: &self.bytes[bytes.clone()],
@@ -232,12 +230,12 @@ impl Batch {
         self.parts.iter().map(part).collect()
     }
 
-    fn view<'a>(&'a self, entry: &CopiedEntry, parts: &'a [Part<'a>]) -> Entry<'a> {
+    fn view<'a>(&'a self, entry: &BatchEntry, parts: &'a [SourcePart<'a>]) -> SourceEntry<'a> {
         let columns = entry.columns.as_ref().map(|columns| {
             let optional = columns.optional.each_ref();
             let [agent, tool, outcome, request_id, response_id, reply_id] =
                 optional.map(|column| column.as_ref().map(|column| &self.bytes[column.clone()]));
-            Columns {
+            EntryColumns {
                 ts: columns.ts,
                 kind: &self.bytes[columns.kind.clone()],
                 leaf_hash: &self.bytes[columns.leaf_hash.clone()],
@@ -251,21 +249,24 @@ impl Batch {
         });
         let parts = &parts[entry.parts.clone()];
         let leaf = &self.bytes[entry.prefixed_leaf.clone()][1..];
-        Entry { index: entry.index, leaf, parts, columns }
+        SourceEntry { index: entry.index, leaf, parts, columns }
     }
 
-    fn examine_all(&self) -> Vec<Examined> {
+    fn examine_all(&self) -> Vec<EntryCheck> {
         let parts = self.parts();
         self.examined(&parts).collect()
     }
 
     /// Checks and folds one entry after the other on this thread.
-    fn fold_alone(&self, fold: &mut Fold) {
+    fn fold_alone(&self, fold: &mut LogCheck) {
         let parts = self.parts();
         self.fold_into(fold, &parts, self.examined(&parts));
     }
 
-    fn examined<'a>(&'a self, parts: &'a [Part<'a>]) -> impl Iterator<Item = Examined> + 'a {
+    fn examined<'a>(
+        &'a self,
+        parts: &'a [SourcePart<'a>],
+    ) -> impl Iterator<Item = EntryCheck> + 'a {
         let leaves = self.entries.iter().map(|entry| &self.bytes[entry.prefixed_leaf.clone()]);
         let leaf_hashes = sha256_x2::digests(leaves);
         let commitments = sha256_x2::commitments(parts);
@@ -276,22 +277,24 @@ impl Batch {
 
     fn fold_into(
         &self,
-        fold: &mut Fold,
-        parts: &[Part<'_>],
-        examined: impl Iterator<Item = Examined>,
+        fold: &mut LogCheck,
+        parts: &[SourcePart<'_>],
+        examined: impl Iterator<Item = EntryCheck>,
     ) {
         let mut entries = self.entries.iter().zip(examined);
         for record in &self.records {
             match record {
-                Copied::Entry => {
+                BatchRecord::Entry => {
                     if let Some((entry, examined)) = entries.next() {
                         fold.entry(&self.view(entry, parts), examined);
                     }
                 }
-                Copied::PrunedHash(hash) => fold.pruned_hash(*hash),
-                Copied::Subtrees(hashes) => fold.subtrees(hashes),
-                Copied::Checkpoint(note, filed_under) => fold.own_checkpoint(note, *filed_under),
-                Copied::StrayPart(index, name) => fold.stray_part(*index, name),
+                BatchRecord::PrunedHash(hash) => fold.pruned_hash(*hash),
+                BatchRecord::Subtrees(hashes) => fold.subtrees(hashes),
+                BatchRecord::Checkpoint(note, filed_under) => {
+                    fold.stored_checkpoint(note, *filed_under);
+                }
+                BatchRecord::StrayPart(index, name) => fold.stray_part(*index, name),
             }
         }
     }

@@ -1,10 +1,16 @@
 //! Checks inclusion and consistency proofs with the iterative algorithms of RFC 9162 (2.1.3.2 and
 //! 2.1.4.2).
 
-use crate::hash::Hash;
+use crate::hash::MerkleHash;
 
 /// True if the path proves that a leaf is at `index` in the tree with this size and root.
-pub fn inclusion_holds(leaf: Hash, index: u64, size: u64, path: &[Hash], root: Hash) -> bool {
+pub fn inclusion_holds(
+    leaf: MerkleHash,
+    index: u64,
+    size: u64,
+    path: &[MerkleHash],
+    root: MerkleHash,
+) -> bool {
     if index >= size {
         return false;
     }
@@ -15,14 +21,14 @@ pub fn inclusion_holds(leaf: Hash, index: u64, size: u64, path: &[Hash], root: H
             return false;
         }
         if position & 1 == 1 || position == last {
-            computed = Hash::of_node(sibling, &computed);
+            computed = MerkleHash::of_node(sibling, &computed);
             // At the right edge, a node without a sibling moves up unchanged.
             while position & 1 == 0 && position != 0 {
                 position >>= 1;
                 last >>= 1;
             }
         } else {
-            computed = Hash::of_node(&computed, sibling);
+            computed = MerkleHash::of_node(&computed, sibling);
         }
         position >>= 1;
         last >>= 1;
@@ -34,14 +40,14 @@ pub fn inclusion_holds(leaf: Hash, index: u64, size: u64, path: &[Hash], root: H
 /// and `old_root`.
 pub fn consistency_holds(
     old_size: u64,
-    old_root: Hash,
+    old_root: MerkleHash,
     new_size: u64,
-    new_root: Hash,
-    path: &[Hash],
+    new_root: MerkleHash,
+    path: &[MerkleHash],
 ) -> bool {
     if old_size == 0 {
         // Every tree extends the empty one.
-        return path.is_empty() && old_root == Hash::of_nothing();
+        return path.is_empty() && old_root == MerkleHash::of_nothing();
     }
     if old_size >= new_size {
         return old_size == new_size && path.is_empty() && old_root == new_root;
@@ -61,14 +67,14 @@ pub fn consistency_holds(
             return false;
         }
         if position & 1 == 1 || position == last {
-            old = Hash::of_node(sibling, &old);
-            new = Hash::of_node(sibling, &new);
+            old = MerkleHash::of_node(sibling, &old);
+            new = MerkleHash::of_node(sibling, &new);
             while position & 1 == 0 && position != 0 {
                 position >>= 1;
                 last >>= 1;
             }
         } else {
-            new = Hash::of_node(&new, sibling);
+            new = MerkleHash::of_node(&new, sibling);
         }
         position >>= 1;
         last >>= 1;
@@ -84,15 +90,15 @@ mod tests {
         tests::{ROOTS, leaves},
     };
 
-    fn hashes(texts: &[&str]) -> Vec<Hash> {
-        texts.iter().map(|text| Hash::from_hex(text.as_bytes()).unwrap()).collect()
+    fn hashes(texts: &[&str]) -> Vec<MerkleHash> {
+        texts.iter().map(|text| MerkleHash::from_hex(text.as_bytes()).unwrap()).collect()
     }
 
     /// Checks the published paths over the eight known leaves.
     #[test]
     fn known_paths() {
         let leaves = leaves();
-        let root = |size: usize| Hash::from_hex(ROOTS[size].as_bytes()).unwrap();
+        let root = |size: usize| MerkleHash::from_hex(ROOTS[size].as_bytes()).unwrap();
         let inclusion = hashes(&[
             "bc1a0643b12e4d2d7c77918f44e0f4f79a838b6cf9ec5b5c283e1f4d88599e6b",
             "ca854ea128ed050b41b35ffc1b87b8eb2bde461e9e3b5596ece6b9d5975a0ae0",
@@ -118,7 +124,7 @@ mod tests {
     fn edges_of_consistency() {
         let leaves = leaves();
         let root = |size: usize| root_of(leaves[..size].iter().copied());
-        assert!(consistency_holds(0, Hash::of_nothing(), 3, root(3), &[]));
+        assert!(consistency_holds(0, MerkleHash::of_nothing(), 3, root(3), &[]));
         assert!(!consistency_holds(0, root(1), 3, root(3), &[]));
         assert!(consistency_holds(3, root(3), 3, root(3), &[]));
         assert!(!consistency_holds(3, root(3), 3, root(4), &[]));

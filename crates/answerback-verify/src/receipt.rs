@@ -3,9 +3,9 @@
 use data_encoding::BASE64;
 
 use crate::{
-    checkpoint::{Checkpoint, CheckpointError, decimal},
-    hash::Hash,
-    note::{Note, NoteError, Signed, VerifierKey},
+    checkpoint::{LogCheckpoint, LogCheckpointError, decimal},
+    hash::MerkleHash,
+    note::{NoteVerifierKey, SignatureCheck, SignedNote, SignedNoteError},
     proof::inclusion_holds,
 };
 
@@ -16,13 +16,13 @@ const LONGEST_PATH: usize = 63;
 /// The statement that a receipt proves: this leaf is at this index in the checkpoint's tree.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Proven {
+pub struct ProvenEntry {
     /// The index of the entry.
     pub index: u64,
     /// The exact bytes of the entry's leaf.
     pub leaf: Vec<u8>,
     /// The checkpoint.
-    pub checkpoint: Checkpoint,
+    pub checkpoint: LogCheckpoint,
 }
 
 /// Checks a receipt against a key, and against the leaf if the caller has it.
@@ -33,14 +33,14 @@ pub struct Proven {
 /// or its proof is invalid.
 pub fn verify_receipt(
     receipt: &str,
-    key: &VerifierKey,
+    key: &NoteVerifierKey,
     leaf: Option<&[u8]>,
-) -> Result<Proven, ReceiptError> {
+) -> Result<ProvenEntry, ReceiptProofError> {
     let (proof, note) =
-        receipt.split_once("\n\n").ok_or(ReceiptError::Form("it has no checkpoint"))?;
+        receipt.split_once("\n\n").ok_or(ReceiptProofError::Form("it has no checkpoint"))?;
     let mut lines = proof.split('\n').peekable();
     if lines.next() != Some(FIRST_LINE) {
-        return Err(ReceiptError::Form("its first line is not that of a tlog-proof"));
+        return Err(ReceiptProofError::Form("its first line is not that of a tlog-proof"));
     }
     let extra = lines
         .next_if(|line| line.starts_with("extra "))
@@ -48,50 +48,50 @@ pub fn verify_receipt(
     let extra = extra
         .map(|extra| BASE64.decode(extra.as_bytes()))
         .transpose()
-        .map_err(|_| ReceiptError::Form("its extra line is not base64"))?;
+        .map_err(|_| ReceiptProofError::Form("its extra line is not base64"))?;
     let index = lines.next().and_then(|line| decimal(line.strip_prefix("index ")?.as_bytes()));
-    let index = index.ok_or(ReceiptError::Form("it has no index"))?;
-    let path: Option<Vec<Hash>> = lines.map(Hash::from_base64).collect();
+    let index = index.ok_or(ReceiptProofError::Form("it has no index"))?;
+    let path: Option<Vec<MerkleHash>> = lines.map(MerkleHash::from_base64).collect();
     let path = path
         .filter(|path| path.len() <= LONGEST_PATH)
-        .ok_or(ReceiptError::Form("a line of its path is not a hash"))?;
+        .ok_or(ReceiptProofError::Form("a line of its path is not a hash"))?;
 
     let leaf = match (leaf, &extra) {
-        (Some(leaf), Some(extra)) if leaf != extra => return Err(ReceiptError::OtherLeaf),
+        (Some(leaf), Some(extra)) if leaf != extra => return Err(ReceiptProofError::OtherLeaf),
         (Some(leaf), _) => leaf,
         (None, Some(extra)) => extra,
-        (None, None) => return Err(ReceiptError::NoLeaf),
+        (None, None) => return Err(ReceiptProofError::NoLeaf),
     };
-    let note = Note::parse(note)?;
-    let checkpoint = Checkpoint::of_note(&note)?;
+    let note = SignedNote::parse(note)?;
+    let checkpoint = LogCheckpoint::of_note(&note)?;
     if checkpoint.origin != key.name() {
-        return Err(ReceiptError::Origin {
+        return Err(ReceiptProofError::Origin {
             expected: key.name().to_owned(),
             actual: checkpoint.origin,
         });
     }
-    if note.signed_by(key) != Signed::Yes {
-        return Err(ReceiptError::Signature);
+    if note.signed_by(key) != SignatureCheck::Yes {
+        return Err(ReceiptProofError::Signature);
     }
-    if !inclusion_holds(Hash::of_leaf(leaf), index, checkpoint.size, &path, checkpoint.root) {
-        return Err(ReceiptError::Proof);
+    if !inclusion_holds(MerkleHash::of_leaf(leaf), index, checkpoint.size, &path, checkpoint.root) {
+        return Err(ReceiptProofError::Proof);
     }
-    Ok(Proven { index, leaf: leaf.to_vec(), checkpoint })
+    Ok(ProvenEntry { index, leaf: leaf.to_vec(), checkpoint })
 }
 
 /// Explains why a receipt is not valid.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ReceiptError {
+pub enum ReceiptProofError {
     /// The text is not a tlog-proof.
     #[error("not a receipt: {0}")]
     Form(&'static str),
     /// The checkpoint is not a signed note.
     #[error(transparent)]
-    Note(#[from] NoteError),
+    Note(#[from] SignedNoteError),
     /// The checkpoint is malformed.
     #[error(transparent)]
-    Checkpoint(#[from] CheckpointError),
+    Checkpoint(#[from] LogCheckpointError),
     /// The receipt is of another log.
     #[error("the receipt is of log {actual}, not {expected}")]
     Origin {

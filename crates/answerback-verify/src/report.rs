@@ -146,7 +146,7 @@ pub enum KeyTrust {
 /// The complete result of a verification.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Report {
+pub struct VerifyReport {
     /// True if all levels passed.
     pub valid: bool,
     /// The origin of the log.
@@ -169,7 +169,7 @@ pub struct Report {
     pub warnings: Vec<Warning>,
 }
 
-impl Report {
+impl VerifyReport {
     /// Returns a program's exit code: 0, or the code of the lowest level that failed.
     pub fn exit_code(&self) -> u8 {
         self.levels.iter().find(|level| !level.held).map_or(0, |level| level.level.exit_code())
@@ -181,7 +181,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for VerifyReport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(formatter, "log     {}", self.origin)?;
         writeln!(
@@ -227,12 +227,12 @@ impl fmt::Display for Report {
 /// Collects failures and warnings, up to a limit each.
 #[derive(Debug, Default)]
 pub(crate) struct FindingCollector {
-    levels: [FoundFinding; 5],
+    levels: [CollectedFindings; 5],
     warnings: Vec<Warning>,
 }
 
 #[derive(Debug, Default)]
-struct FoundFinding {
+struct CollectedFindings {
     checked: u64,
     failed: u64,
     failures: Vec<VerifyFailure>,

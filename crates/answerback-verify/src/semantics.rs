@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use crate::{
     governance::LoggedGovernance,
-    leaf::{Facts, Kind, Member},
+    leaf::{EntryKind, LeafMember, ParsedLeaf},
     report::{FindingCollector, Level, VerifyFailure},
-    source::Entry,
+    source::SourceEntry,
     time,
 };
 
@@ -59,8 +59,8 @@ impl Semantics {
 
     pub(crate) fn take(
         &mut self,
-        entry: &Entry<'_>,
-        facts: &Facts,
+        entry: &SourceEntry<'_>,
+        facts: &ParsedLeaf,
         findings: &mut FindingCollector,
     ) {
         if let Some(last) = self.last_ts
@@ -79,17 +79,17 @@ impl Semantics {
             check_reading(entry, facts.ts, findings);
         }
         match facts.kind {
-            Kind::Request => {
+            EntryKind::Request => {
                 let request_id = request_id(entry, facts);
                 self.waiting.insert(entry.index, UnansweredRequest { request_id, rejected: false });
                 self.governance.check(entry, facts, findings);
             }
-            Kind::Response | Kind::Rejected => {
+            EntryKind::Response | EntryKind::Rejected => {
                 self.answer(entry, facts, findings);
                 self.governance.check(entry, facts, findings);
             }
-            Kind::Config => {
-                if facts.text(entry.leaf, Member::Outcome) == Some(b"adopted") {
+            EntryKind::Config => {
+                if facts.text(entry.leaf, LeafMember::Outcome) == Some(b"adopted") {
                     findings.warn(entry.index, ADOPTED);
                 }
                 self.governance.log(entry, facts, findings);
@@ -98,9 +98,14 @@ impl Semantics {
         }
     }
 
-    fn answer(&mut self, entry: &Entry<'_>, facts: &Facts, findings: &mut FindingCollector) {
+    fn answer(
+        &mut self,
+        entry: &SourceEntry<'_>,
+        facts: &ParsedLeaf,
+        findings: &mut FindingCollector,
+    ) {
         // A reply has no index if its request did not come through the log.
-        let Some(request) = facts.number(entry.leaf, Member::RequestIndex) else { return };
+        let Some(request) = facts.number(entry.leaf, LeafMember::RequestIndex) else { return };
         if request < self.from {
             return findings
                 .warn(entry.index, "answer to a request that is not here: not checkable");
@@ -109,7 +114,7 @@ impl Semantics {
         let Some(waiting) = self.waiting.get_mut(&request) else {
             return match self.answered.has(request - self.from) {
                 // A rejected response after the accepted one was not delivered.
-                true if facts.kind == Kind::Rejected => {}
+                true if facts.kind == EntryKind::Rejected => {}
                 true => findings.fail(fail(format!("request {request} is answered a second time"))),
                 false => findings.fail(fail(format!("entry {request} is not a request before it"))),
             };
@@ -120,7 +125,7 @@ impl Semantics {
         {
             findings.fail(fail(format!("request_id is not that of request {request}")));
         }
-        if facts.kind == Kind::Rejected {
+        if facts.kind == EntryKind::Rejected {
             waiting.rejected = true;
         } else {
             self.waiting.remove(&request);
@@ -142,7 +147,7 @@ impl Semantics {
 }
 
 /// Checks the clock's reading in an entry. An erased reading is not checked.
-fn check_reading(entry: &Entry<'_>, ts: i64, findings: &mut FindingCollector) {
+fn check_reading(entry: &SourceEntry<'_>, ts: i64, findings: &mut FindingCollector) {
     findings.warn(entry.index, AHEAD);
     let Some(part) = entry.parts.iter().find(|part| part.name == OBSERVED) else { return };
     if time::micros(part.bytes).is_none_or(|reading| reading >= ts) {
@@ -151,8 +156,8 @@ fn check_reading(entry: &Entry<'_>, ts: i64, findings: &mut FindingCollector) {
     }
 }
 
-fn request_id(entry: &Entry<'_>, facts: &Facts) -> Option<[u8; 36]> {
-    facts.text(entry.leaf, Member::RequestId)?.try_into().ok()
+fn request_id(entry: &SourceEntry<'_>, facts: &ParsedLeaf) -> Option<[u8; 36]> {
+    facts.text(entry.leaf, LeafMember::RequestId)?.try_into().ok()
 }
 
 /// A set of small numbers.

@@ -7,7 +7,7 @@
 
 use sha2::block_api::compress256;
 
-use crate::{hash::Hash, source::Part};
+use crate::{hash::MerkleHash, source::SourcePart};
 
 const BLOCK: usize = 64;
 
@@ -27,13 +27,13 @@ const START: HashState = [
 ];
 
 /// Computes the digests of messages, in order.
-pub(crate) fn digests<'a>(messages: impl Iterator<Item = &'a [u8]>) -> Vec<Hash> {
+pub(crate) fn digests<'a>(messages: impl Iterator<Item = &'a [u8]>) -> Vec<MerkleHash> {
     two_at_a_time(messages, &[], |both| digest_two(both.map(PaddedMessage::whole)))
 }
 
 /// Computes the commitments to parts: HMAC-SHA-256 of the bytes with the salt as the key, in order.
-pub(crate) fn commitments(parts: &[Part<'_>]) -> Vec<Hash> {
-    let nothing = Part { name: &[], salt: &[], bytes: &[] };
+pub(crate) fn commitments(parts: &[SourcePart<'_>]) -> Vec<MerkleHash> {
+    let nothing = SourcePart { name: &[], salt: &[], bytes: &[] };
     two_at_a_time(parts.iter().copied(), nothing, commit_two)
 }
 
@@ -41,8 +41,8 @@ pub(crate) fn commitments(parts: &[Part<'_>]) -> Vec<Hash> {
 fn two_at_a_time<T: Copy>(
     items: impl Iterator<Item = T>,
     nothing: T,
-    both: impl Fn([T; 2]) -> [Hash; 2],
-) -> Vec<Hash> {
+    both: impl Fn([T; 2]) -> [MerkleHash; 2],
+) -> Vec<MerkleHash> {
     let mut items = items;
     let mut hashes = Vec::with_capacity(items.size_hint().0);
     while let Some(left) = items.next() {
@@ -55,7 +55,7 @@ fn two_at_a_time<T: Copy>(
 }
 
 /// Computes two HMACs (RFC 2104): a hash keyed with the salt, and a keyed hash of the result.
-fn commit_two(parts: [Part<'_>; 2]) -> [Hash; 2] {
+fn commit_two(parts: [SourcePart<'_>; 2]) -> [MerkleHash; 2] {
     let keys = parts.map(|part| key(part.salt));
     let [inner, outer] = [0x36, 0x5c].map(|pad| {
         let padded = keys.map(|key| [key.map(|byte| byte ^ pad)]);
@@ -79,7 +79,7 @@ fn commit_two(parts: [Part<'_>; 2]) -> [Hash; 2] {
 fn key(salt: &[u8]) -> Block {
     let mut key = [0; BLOCK];
     if salt.len() > BLOCK {
-        key[..32].copy_from_slice(Hash::of(salt).as_bytes());
+        key[..32].copy_from_slice(MerkleHash::of(salt).as_bytes());
     } else {
         key[..salt.len()].copy_from_slice(salt);
     }
@@ -113,7 +113,7 @@ impl<'a> PaddedMessage<'a> {
     }
 }
 
-fn digest_two([left, right]: [PaddedMessage<'_>; 2]) -> [Hash; 2] {
+fn digest_two([left, right]: [PaddedMessage<'_>; 2]) -> [MerkleHash; 2] {
     let mut states = [left.state, right.state];
     let mut ends = [[[0; BLOCK]; 2]; 2];
     let [left_end, right_end] = &mut ends;
@@ -126,7 +126,7 @@ fn digest_two([left, right]: [PaddedMessage<'_>; 2]) -> [Hash; 2] {
         for (bytes, word) in digest.as_chunks_mut().0.iter_mut().zip(state) {
             *bytes = word.to_be_bytes();
         }
-        Hash::from(digest)
+        MerkleHash::from(digest)
     })
 }
 
@@ -152,7 +152,7 @@ mod tests {
     /// Checks test case 2 of RFC 4231.
     #[test]
     fn commitments_are_hmac_sha_256() {
-        let part = Part { name: &[], salt: b"Jefe", bytes: b"what do ya want for nothing?" };
+        let part = SourcePart { name: &[], salt: b"Jefe", bytes: b"what do ya want for nothing?" };
         assert_eq!(
             commitments(&[part])[0].to_string(),
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
@@ -166,7 +166,7 @@ mod tests {
         let messages = (0..=200)
             .flat_map(|length| [&bytes[..length], &bytes[length / 2..]])
             .collect::<Vec<_>>();
-        let expected = messages.iter().map(|message| Hash::of(message)).collect::<Vec<_>>();
+        let expected = messages.iter().map(|message| MerkleHash::of(message)).collect::<Vec<_>>();
         assert_eq!(digests(messages.into_iter()), expected);
     }
 
@@ -178,11 +178,11 @@ mod tests {
             let expected = parts.iter().map(|(salt, bytes)| {
                 let mut mac = Hmac::<Sha256>::new_from_slice(salt).unwrap();
                 mac.update(bytes);
-                Hash::from(<[u8; 32]>::from(mac.finalize().into_bytes()))
+                MerkleHash::from(<[u8; 32]>::from(mac.finalize().into_bytes()))
             });
             let given = parts
                 .iter()
-                .map(|(salt, bytes)| Part { name: &[], salt, bytes })
+                .map(|(salt, bytes)| SourcePart { name: &[], salt, bytes })
                 .collect::<Vec<_>>();
             prop_assert_eq!(commitments(&given), expected.collect::<Vec<_>>());
         }

@@ -11,10 +11,10 @@ use serde::Deserialize;
 
 use crate::{
     examine::shown,
-    hash::Hash,
-    leaf::{Facts, Kind, Member},
+    hash::MerkleHash,
+    leaf::{EntryKind, LeafMember, ParsedLeaf},
     report::{FindingCollector, Level, VerifyFailure},
-    source::{Entry, Source, SourceError, StoredAttempt, StoredCase, StoredState, object},
+    source::{LogSource, SourceEntry, SourceError, StoredAttempt, StoredCase, StoredState, object},
 };
 
 /// The name of the part that records effects.
@@ -36,34 +36,34 @@ const NO_TIME: &str =
 
 /// The content of a part `effect`.
 #[derive(Deserialize)]
-struct Effects {
+struct RecordedEffects {
     #[serde(default)]
-    cases: Vec<CaseEffect>,
+    cases: Vec<RecordedCaseEffect>,
     #[serde(default)]
-    attempts: Vec<AttemptEffect>,
+    attempts: Vec<RecordedAttemptEffect>,
 }
 
 #[derive(Deserialize)]
-struct CaseEffect {
+struct RecordedCaseEffect {
     id: String,
     revision: u64,
-    status: Status,
+    status: RecordedStatus,
     expires: i64,
     body_sha256: String,
     content_sha256: String,
 }
 
 #[derive(Deserialize)]
-struct AttemptEffect {
+struct RecordedAttemptEffect {
     case: String,
     key_sha256: String,
-    phase: Phase,
+    phase: RecordedPhase,
     expires: i64,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Status {
+enum RecordedStatus {
     Open,
     Deferred,
     Decided,
@@ -71,7 +71,7 @@ enum Status {
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Phase {
+enum RecordedPhase {
     Blocked,
     Stopped,
     Open,
@@ -80,38 +80,38 @@ enum Phase {
 
 /// A case according to the newest entry about it.
 #[derive(Default)]
-struct KnownCase {
+struct RecordedCase {
     /// The index of the newest entry about it.
     index: u64,
-    content: Option<Hash>,
-    row: Option<KnownRow>,
+    content: Option<MerkleHash>,
+    row: Option<RecordedRow>,
     /// The newest decision. It is checked only if no effect records more.
     decision: Option<String>,
-    digest: Option<Hash>,
+    digest: Option<MerkleHash>,
     /// The SHA-256 of the retry key that the case blocks.
-    key: Option<Hash>,
+    key: Option<MerkleHash>,
 }
 
-struct KnownRow {
+struct RecordedRow {
     revision: u64,
-    status: Status,
+    status: RecordedStatus,
     expires: i64,
-    body: Hash,
+    body: MerkleHash,
 }
 
 /// A retry state according to the newest entry about it.
-struct KnownAttempt {
+struct RecordedAttempt {
     index: u64,
     case: String,
-    phase: Phase,
+    phase: RecordedPhase,
     expires: i64,
 }
 
 /// The cases and retry states that the entries so far record.
 #[derive(Default)]
-pub(crate) struct States {
-    cases: HashMap<String, KnownCase>,
-    attempts: HashMap<Hash, KnownAttempt>,
+pub(crate) struct RecordedStates {
+    cases: HashMap<String, RecordedCase>,
+    attempts: HashMap<MerkleHash, RecordedAttempt>,
     /// The newest entry that erased or pruned. It may have removed content of older rows.
     removal: Option<u64>,
 }
@@ -127,12 +127,12 @@ struct CaseBody {
 
 #[derive(Deserialize)]
 struct CaseStateBody {
-    status: Status,
-    submission: Option<Submission>,
+    status: RecordedStatus,
+    submission: Option<RecordedSubmission>,
 }
 
 #[derive(Deserialize)]
-struct Submission {
+struct RecordedSubmission {
     decision: String,
     by: Option<String>,
     arguments: Option<serde_json::Value>,
@@ -140,7 +140,7 @@ struct Submission {
     message: Option<String>,
 }
 
-impl Submission {
+impl RecordedSubmission {
     /// True if the person's words are missing, as after an erasure.
     fn is_wordless(&self) -> bool {
         self.by.is_none()
@@ -165,58 +165,63 @@ enum AttemptPhase {
     Stopped {},
 }
 
-impl States {
+impl RecordedStates {
     /// Processes the effects that an entry records.
     pub(crate) fn take(
         &mut self,
-        entry: &Entry<'_>,
-        facts: &Facts,
+        entry: &SourceEntry<'_>,
+        facts: &ParsedLeaf,
         findings: &mut FindingCollector,
     ) {
         match facts.kind {
-            Kind::Erasure | Kind::Prune => self.removal = Some(entry.index),
-            Kind::Escalation | Kind::Decision => self.take_case(entry, facts, findings),
+            EntryKind::Erasure | EntryKind::Prune => self.removal = Some(entry.index),
+            EntryKind::Escalation | EntryKind::Decision => self.take_case(entry, facts, findings),
             _ => {}
         }
     }
 
-    fn take_case(&mut self, entry: &Entry<'_>, facts: &Facts, findings: &mut FindingCollector) {
-        if facts.kind == Kind::Decision
-            && let Some(id) = facts.text(entry.leaf, Member::CaseId)
-            && let Some(word) = facts.text(entry.leaf, Member::Decision)
+    fn take_case(
+        &mut self,
+        entry: &SourceEntry<'_>,
+        facts: &ParsedLeaf,
+        findings: &mut FindingCollector,
+    ) {
+        if facts.kind == EntryKind::Decision
+            && let Some(id) = facts.text(entry.leaf, LeafMember::CaseId)
+            && let Some(word) = facts.text(entry.leaf, LeafMember::Decision)
         {
-            let known = self.cases.entry(lossy(id)).or_default();
-            known.index = entry.index;
-            known.decision = Some(lossy(word));
-            known.digest = facts.hash(entry.leaf, Member::Digest);
+            let recorded = self.cases.entry(lossy(id)).or_default();
+            recorded.index = entry.index;
+            recorded.decision = Some(lossy(word));
+            recorded.digest = facts.hash(entry.leaf, LeafMember::Digest);
             // An entry without an effect was written by an older program, which also changed the
             // rows.
-            known.row = None;
-            if let Some(key) = known.key.take() {
+            recorded.row = None;
+            if let Some(key) = recorded.key.take() {
                 self.attempts.remove(&key);
             }
         }
         let is_committed = facts.parts.iter().any(|part| part.name.text(entry.leaf) == EFFECT);
         let part = entry.parts.iter().find(|part| part.name == EFFECT && is_committed);
         let Some(part) = part else { return };
-        let Ok(effects) = object::<Effects>(part.bytes) else {
+        let Ok(effects) = object::<RecordedEffects>(part.bytes) else {
             let what = "part effect: it is not a record of effects";
             return fail(findings, entry.index, what.to_owned());
         };
         for case in effects.cases {
-            let Some(body) = Hash::from_hex(case.body_sha256.as_bytes()) else { continue };
-            let known = self.cases.entry(case.id).or_default();
-            known.index = entry.index;
+            let Some(body) = MerkleHash::from_hex(case.body_sha256.as_bytes()) else { continue };
+            let recorded = self.cases.entry(case.id).or_default();
+            recorded.index = entry.index;
             let (revision, status, expires) = (case.revision, case.status, case.expires);
-            known.row = Some(KnownRow { revision, status, expires, body });
-            known.content = Hash::from_hex(case.content_sha256.as_bytes());
+            recorded.row = Some(RecordedRow { revision, status, expires, body });
+            recorded.content = MerkleHash::from_hex(case.content_sha256.as_bytes());
         }
-        for AttemptEffect { case, key_sha256, phase, expires } in effects.attempts {
-            let Some(key) = Hash::from_hex(key_sha256.as_bytes()) else { continue };
-            if let Some(known) = self.cases.get_mut(&case) {
-                known.key = Some(key);
+        for RecordedAttemptEffect { case, key_sha256, phase, expires } in effects.attempts {
+            let Some(key) = MerkleHash::from_hex(key_sha256.as_bytes()) else { continue };
+            if let Some(recorded) = self.cases.get_mut(&case) {
+                recorded.key = Some(key);
             }
-            let attempt = KnownAttempt { index: entry.index, case, phase, expires };
+            let attempt = RecordedAttempt { index: entry.index, case, phase, expires };
             self.attempts.insert(key, attempt);
         }
     }
@@ -226,7 +231,7 @@ impl States {
     /// warning.
     pub(crate) fn finish(
         mut self,
-        source: &mut dyn Source,
+        source: &mut dyn LogSource,
         (now, last_ts): (Option<i64>, Option<i64>),
         findings: &mut FindingCollector,
     ) -> Result<(), SourceError> {
@@ -262,7 +267,9 @@ impl States {
         let mut missing: Vec<_> = self
             .attempts
             .values()
-            .filter(|attempt| matches!(attempt.phase, Phase::Blocked | Phase::Stopped))
+            .filter(|attempt| {
+                matches!(attempt.phase, RecordedPhase::Blocked | RecordedPhase::Stopped)
+            })
             .collect();
         missing.sort_unstable_by_key(|attempt| attempt.index);
         for attempt in missing {
@@ -274,7 +281,7 @@ impl States {
     /// Reports a missing retry state that should block a tool, unless it may have expired.
     fn missing_attempt(
         &self,
-        attempt: &KnownAttempt,
+        attempt: &RecordedAttempt,
         now: Option<i64>,
         last_ts: Option<i64>,
         findings: &mut FindingCollector,
@@ -291,7 +298,7 @@ impl States {
         if now.is_none() {
             return findings.warn(attempt.index, NO_TIME);
         }
-        let phase = if attempt.phase == Phase::Stopped { "stopped" } else { "blocked" };
+        let phase = if attempt.phase == RecordedPhase::Stopped { "stopped" } else { "blocked" };
         let what = format!(
             "the retry state that case {} left {phase} until {} is not in the store as recorded",
             text(&attempt.case),
@@ -311,8 +318,8 @@ impl States {
         findings: &mut FindingCollector,
     ) {
         let id = lossy(row.id);
-        let known = self.cases.remove(&id);
-        let index = known.as_ref().map(|known| known.index);
+        let recorded = self.cases.remove(&id);
+        let index = recorded.as_ref().map(|recorded| recorded.index);
         let named = |what: &str| format!("case {}: {what}", text(&id));
         let Ok(body) = object::<CaseBody>(row.body) else {
             return fail(findings, index, named("its row is not a case"));
@@ -320,21 +327,21 @@ impl States {
         let status = body.state.status;
         let is_consistent = body.id.eq_ignore_ascii_case(&id)
             && row.revision == i64::try_from(body.revision).ok()
-            && row.decided == Some(status == Status::Decided);
+            && row.decided == Some(status == RecordedStatus::Decided);
         if !is_consistent {
             fail(findings, index, named("the columns of its row are not what its body says"));
         }
         let word = body.state.submission.as_ref().map(|submission| submission.decision.as_str());
-        let Some(known) = known else {
-            if status != Status::Open && is_whole {
+        let Some(recorded) = recorded else {
+            if status != RecordedStatus::Open && is_whole {
                 return fail(findings, None, named("it is decided, and no entry says so"));
             }
             return findings.warn(None, UNRECORDED);
         };
-        if let Some(content) = known.content
-            && Hash::of(row.content) != content
+        if let Some(content) = recorded.content
+            && MerkleHash::of(row.content) != content
         {
-            if row.content.is_empty() && self.is_removed_after(known.index) {
+            if row.content.is_empty() && self.is_removed_after(recorded.index) {
                 findings.warn(index, ERASED);
             } else {
                 fail(
@@ -344,9 +351,9 @@ impl States {
                 );
             }
         }
-        let Some(stored) = &known.row else {
-            let differs = known.decision.as_deref() != word
-                || known.digest.is_some_and(|digest| body.digest != digest.to_string());
+        let Some(stored) = &recorded.row else {
+            let differs = recorded.decision.as_deref() != word
+                || recorded.digest.is_some_and(|digest| body.digest != digest.to_string());
             if differs {
                 fail(findings, index, named("its decision is not the one that the log records"));
             }
@@ -359,17 +366,18 @@ impl States {
                     .differs(stored.expires, row.expires.unwrap_or_default()),
             );
         }
-        if Hash::of(row.body) == stored.body {
+        if MerkleHash::of(row.body) == stored.body {
             return;
         }
         let is_same_decision = status == stored.status && body.revision == stored.revision;
-        let is_wordless = body.state.submission.as_ref().is_none_or(Submission::is_wordless);
+        let is_wordless =
+            body.state.submission.as_ref().is_none_or(RecordedSubmission::is_wordless);
         if is_same_decision
             && is_wordless
-            && status != Status::Open
-            && known.decision.as_deref() == word
-            && known.digest.is_none_or(|digest| body.digest == digest.to_string())
-            && self.is_removed_after(known.index)
+            && status != RecordedStatus::Open
+            && recorded.decision.as_deref() == word
+            && recorded.digest.is_none_or(|digest| body.digest == digest.to_string())
+            && self.is_removed_after(recorded.index)
         {
             return findings.warn(index, ERASED);
         }
@@ -379,17 +387,18 @@ impl States {
     /// Removes a retry state that matches its record from those to report. A state that differs may
     /// have been created again after it expired, so the row alone proves nothing.
     fn check_attempt(&mut self, row: &StoredAttempt<'_>) {
-        let key = Hash::of(row.key);
-        let Some(known) = self.attempts.get(&key) else { return };
+        let key = MerkleHash::of(row.key);
+        let Some(recorded) = self.attempts.get(&key) else { return };
         let Ok(body) = object::<AttemptBody>(row.state) else { return };
         let is_phase = match &body.phase {
             AttemptPhase::Open => false,
             AttemptPhase::Blocked { case } => {
-                known.phase == Phase::Blocked && case.eq_ignore_ascii_case(&known.case)
+                recorded.phase == RecordedPhase::Blocked
+                    && case.eq_ignore_ascii_case(&recorded.case)
             }
-            AttemptPhase::Stopped {} => known.phase == Phase::Stopped,
+            AttemptPhase::Stopped {} => recorded.phase == RecordedPhase::Stopped,
         };
-        let is_lasting = body.expires >= known.expires.saturating_sub(EXPIRY_MARGIN);
+        let is_lasting = body.expires >= recorded.expires.saturating_sub(EXPIRY_MARGIN);
         if is_phase && is_lasting && row.blocked == Some(true) && row.expires == Some(body.expires)
         {
             self.attempts.remove(&key);

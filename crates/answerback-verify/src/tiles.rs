@@ -1,8 +1,8 @@
 //! Hash tiles as in C2SP tlog-tiles: 256 hashes each, at every eighth level of the tree.
 
 use crate::{
-    hash::Hash,
-    tree::{Frontier, root_of},
+    hash::MerkleHash,
+    tree::{TreeFrontier, root_of},
 };
 
 /// The number of hashes in a full tile.
@@ -25,14 +25,14 @@ pub(crate) fn tiles_of(size: u64, level: u32) -> impl Iterator<Item = (u64, u64)
 #[derive(Debug, Default)]
 pub(crate) struct TileRoots {
     /// The roots of the subtrees of height 8, 16, …, one list per tile level.
-    levels: Vec<Vec<Hash>>,
+    levels: Vec<Vec<MerkleHash>>,
     /// The leaf hashes after the last full tile.
-    tail: Vec<Hash>,
+    tail: Vec<MerkleHash>,
 }
 
 impl TileRoots {
     /// Appends an entry to the tree and stores the roots of the subtrees that it completes.
-    pub(crate) fn push(&mut self, frontier: &mut Frontier, leaf: Hash) {
+    pub(crate) fn push(&mut self, frontier: &mut TreeFrontier, leaf: MerkleHash) {
         self.tail.push(leaf);
         frontier.push_observed(leaf, |height, root| {
             if height > 0 && height % 8 == 0 {
@@ -48,9 +48,9 @@ impl TileRoots {
 
     /// Checks the content of a tile against the tree. `tile` contains the tile's hashes,
     /// concatenated.
-    pub(crate) fn judge(&self, level: u64, number: u64, tile: &[u8]) -> TileVerdict {
-        let hashes: Vec<Hash> =
-            tile.chunks_exact(32).filter_map(|hash| Hash::try_from(hash).ok()).collect();
+    pub(crate) fn check(&self, level: u64, number: u64, tile: &[u8]) -> TileVerdict {
+        let hashes: Vec<MerkleHash> =
+            tile.chunks_exact(32).filter_map(|hash| MerkleHash::try_from(hash).ok()).collect();
         let Some(start) = usize::try_from(number).ok().and_then(|number| number.checked_mul(256))
         else {
             return TileVerdict::Extra;
@@ -84,14 +84,14 @@ impl TileRoots {
     }
 
     /// Returns the root of a full tile, which the tree has already computed.
-    pub(crate) fn above(&self, level: u64, number: u64) -> Option<Hash> {
+    pub(crate) fn above(&self, level: u64, number: u64) -> Option<MerkleHash> {
         let level = self.levels.get(usize::try_from(level).ok()?)?;
         level.get(usize::try_from(number).ok()?).copied()
     }
 
     /// Returns the root that the tree had at this size, if the size is a multiple of the tile
     /// width.
-    pub(crate) fn root_at(&self, size: u64) -> Option<Hash> {
+    pub(crate) fn root_at(&self, size: u64) -> Option<MerkleHash> {
         let full = self.levels.first().map_or(&[][..], Vec::as_slice);
         let count = usize::try_from(size / TILE_WIDTH).ok()?;
         size.is_multiple_of(TILE_WIDTH)
@@ -114,14 +114,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn judges_every_tile_of_a_tree() {
+    fn every_tile_of_a_tree_is_checked() {
         let size = 256 * 256 + 256 * 2 + 3_u64;
-        let (mut frontier, mut tiles) = (Frontier::new(), TileRoots::default());
-        let leaves: Vec<Hash> = (0..size).map(|number| Hash::of(&number.to_be_bytes())).collect();
+        let (mut frontier, mut tiles) = (TreeFrontier::new(), TileRoots::default());
+        let leaves: Vec<MerkleHash> =
+            (0..size).map(|number| MerkleHash::of(&number.to_be_bytes())).collect();
         for leaf in &leaves {
             tiles.push(&mut frontier, *leaf);
         }
-        let level_1: Vec<Hash> =
+        let level_1: Vec<MerkleHash> =
             leaves.chunks_exact(256).map(|tile| root_of(tile.iter().copied())).collect();
         let level_2 = [root_of(level_1[..256].iter().copied())];
         for (level, hashes) in
@@ -130,20 +131,20 @@ mod tests {
             assert_eq!(tiles_of(size, level).count(), hashes.chunks(256).count());
             for (number, tile) in hashes.chunks(256).enumerate() {
                 let mut bytes: Vec<u8> = tile.iter().flat_map(|hash| *hash.as_bytes()).collect();
-                let judge = |bytes: &[u8]| tiles.judge(u64::from(level), number as u64, bytes);
-                assert_eq!(judge(&bytes), TileVerdict::Right, "tile {level} {number}");
+                let check = |bytes: &[u8]| tiles.check(u64::from(level), number as u64, bytes);
+                assert_eq!(check(&bytes), TileVerdict::Right, "tile {level} {number}");
                 assert_eq!(
-                    judge(&bytes[..bytes.len() - 1]),
+                    check(&bytes[..bytes.len() - 1]),
                     TileVerdict::Wrong,
                     "tile {level} {number}"
                 );
                 bytes[7] ^= 1;
-                assert_eq!(judge(&bytes), TileVerdict::Wrong, "tile {level} {number}");
+                assert_eq!(check(&bytes), TileVerdict::Wrong, "tile {level} {number}");
             }
         }
-        assert_eq!(tiles.judge(0, 259, &[0; 32]), TileVerdict::Extra);
-        assert_eq!(tiles.judge(3, 0, &[0; 32]), TileVerdict::Extra);
-        assert_eq!(tiles.judge(u64::MAX, u64::MAX, &[]), TileVerdict::Extra);
+        assert_eq!(tiles.check(0, 259, &[0; 32]), TileVerdict::Extra);
+        assert_eq!(tiles.check(3, 0, &[0; 32]), TileVerdict::Extra);
+        assert_eq!(tiles.check(u64::MAX, u64::MAX, &[]), TileVerdict::Extra);
         assert_eq!(tiles.root_at(512), Some(root_of(leaves[..512].iter().copied())));
         assert_eq!(tiles.root_at(65_536), Some(level_2[0]));
         assert_eq!(tiles.root_at(100), None);

@@ -1,17 +1,17 @@
 //! Computes the tree of RFC 6962 forward, as a frontier of complete subtrees that grows one entry
 //! at a time.
 
-use crate::hash::Hash;
+use crate::hash::MerkleHash;
 
 /// The roots of a tree's complete subtrees, largest first. They suffice to append entries and to
 /// compute the root.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Frontier {
+pub struct TreeFrontier {
     size: u64,
-    subtrees: Vec<Hash>,
+    subtrees: Vec<MerkleHash>,
 }
 
-impl Frontier {
+impl TreeFrontier {
     /// Creates the frontier of the empty tree.
     pub fn new() -> Self {
         Self::default()
@@ -19,7 +19,7 @@ impl Frontier {
 
     /// Creates a frontier from the roots of its complete subtrees, largest first. Returns `None` if
     /// their number does not match the size.
-    pub fn from_subtrees(size: u64, subtrees: Vec<Hash>) -> Option<Self> {
+    pub fn from_subtrees(size: u64, subtrees: Vec<MerkleHash>) -> Option<Self> {
         (subtrees.len() == size.count_ones() as usize).then_some(Self { size, subtrees })
     }
 
@@ -29,25 +29,29 @@ impl Frontier {
     }
 
     /// Returns the roots of the complete subtrees, largest first.
-    pub fn subtrees(&self) -> &[Hash] {
+    pub fn subtrees(&self) -> &[MerkleHash] {
         &self.subtrees
     }
 
     /// Appends an entry by its leaf hash.
-    pub fn push(&mut self, leaf: Hash) {
+    pub fn push(&mut self, leaf: MerkleHash) {
         self.push_observed(leaf, |_, _| {});
     }
 
     /// Appends an entry, and calls `complete` with the height and root of every subtree that it
     /// completes.
-    pub(crate) fn push_observed(&mut self, leaf: Hash, mut complete: impl FnMut(u32, Hash)) {
+    pub(crate) fn push_observed(
+        &mut self,
+        leaf: MerkleHash,
+        mut complete: impl FnMut(u32, MerkleHash),
+    ) {
         let mut root = leaf;
         complete(0, root);
         for height in 1..=self.size.trailing_ones() {
             // The size has one bit set per subtree. Each trailing one bit is a subtree to merge
             // with.
             let Some(left) = self.subtrees.pop() else { break };
-            root = Hash::of_node(&left, &root);
+            root = MerkleHash::of_node(&left, &root);
             complete(height, root);
         }
         self.subtrees.push(root);
@@ -55,16 +59,16 @@ impl Frontier {
     }
 
     /// Returns the root of the tree.
-    pub fn root(&self) -> Hash {
+    pub fn root(&self) -> MerkleHash {
         let mut subtrees = self.subtrees.iter().rev();
-        let Some(&smallest) = subtrees.next() else { return Hash::of_nothing() };
-        subtrees.fold(smallest, |right, left| Hash::of_node(left, &right))
+        let Some(&smallest) = subtrees.next() else { return MerkleHash::of_nothing() };
+        subtrees.fold(smallest, |right, left| MerkleHash::of_node(left, &right))
     }
 }
 
 /// Computes the root over leaf hashes.
-pub fn root_of(leaves: impl IntoIterator<Item = Hash>) -> Hash {
-    let mut frontier = Frontier::new();
+pub fn root_of(leaves: impl IntoIterator<Item = MerkleHash>) -> MerkleHash {
+    let mut frontier = TreeFrontier::new();
     for leaf in leaves {
         frontier.push(leaf);
     }
@@ -102,15 +106,15 @@ pub(crate) mod tests {
         "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
     ];
 
-    pub(crate) fn leaves() -> Vec<Hash> {
+    pub(crate) fn leaves() -> Vec<MerkleHash> {
         LEAVES
             .iter()
-            .map(|leaf| Hash::of_leaf(&HEXLOWER.decode(leaf.as_bytes()).unwrap()))
+            .map(|leaf| MerkleHash::of_leaf(&HEXLOWER.decode(leaf.as_bytes()).unwrap()))
             .collect()
     }
 
     #[test]
-    fn known_roots() {
+    fn published_roots() {
         let leaves = leaves();
         for (size, expected) in ROOTS.iter().enumerate() {
             assert_eq!(
@@ -124,13 +128,13 @@ pub(crate) mod tests {
     #[test]
     fn goes_on_from_its_subtrees() {
         let leaves = leaves();
-        let mut whole = Frontier::new();
+        let mut whole = TreeFrontier::new();
         for leaf in &leaves[..5] {
             whole.push(*leaf);
         }
-        let mut resumed = Frontier::from_subtrees(5, whole.subtrees().to_vec()).unwrap();
+        let mut resumed = TreeFrontier::from_subtrees(5, whole.subtrees().to_vec()).unwrap();
         resumed.push(leaves[5]);
         assert_eq!(resumed.root().to_string(), ROOTS[6]);
-        assert_eq!(Frontier::from_subtrees(6, vec![leaves[0]]), None);
+        assert_eq!(TreeFrontier::from_subtrees(6, vec![leaves[0]]), None);
     }
 }

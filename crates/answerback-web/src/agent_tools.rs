@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use answerback::UuidV7;
 use answerback::case::CaseState;
-use answerback_record::system::now;
 use answerback_store::StoreError;
+use answerback_store::system::now;
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation,

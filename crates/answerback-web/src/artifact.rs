@@ -8,7 +8,9 @@ use answerback::contract::Contract;
 use answerback::contract::ui::{ArtifactId, ArtifactStatus};
 use answerback::finding::secrets;
 use answerback_ledger::Hash;
-use answerback_store::{Appended, Entry, Event, Store, StoreError, Transaction, entry_reference};
+use answerback_store::{
+    AppendedEntry, LedgerEntry, Store, StoreError, StoredEvent, Transaction, entry_reference,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -88,7 +90,7 @@ impl VersionHistory {
     }
 
     /// Builds the history from its events, which are sorted newest first.
-    fn of(id: &ArtifactId, newest_first: Vec<Event>) -> Option<Self> {
+    fn of(id: &ArtifactId, newest_first: Vec<StoredEvent>) -> Option<Self> {
         let mut versions: Vec<ArtifactDocument> = Vec::new();
         for event in newest_first.into_iter().rev() {
             let body = body_of(&event);
@@ -128,7 +130,7 @@ impl VersionHistory {
 /// Builds the next version from an event. It takes over the status of the version before, which becomes superseded.
 fn version(
     id: &ArtifactId,
-    event: &Event,
+    event: &StoredEvent,
     body: &Value,
     before: Option<&mut ArtifactDocument>,
 ) -> Option<ArtifactDocument> {
@@ -155,7 +157,7 @@ fn text(body: &Value, name: &str) -> Option<String> {
     body[name].as_str().map(ToOwned::to_owned)
 }
 
-fn body_of(event: &Event) -> Value {
+fn body_of(event: &StoredEvent) -> Value {
     event.body.as_deref().and_then(|body| serde_json::from_slice(body).ok()).unwrap_or_default()
 }
 
@@ -171,7 +173,7 @@ pub(crate) fn status(word: &str) -> Option<ArtifactStatus> {
 }
 
 /// Returns the live message for an event of a history.
-pub(crate) fn live_message(event: &Event) -> Option<Value> {
+pub(crate) fn live_message(event: &StoredEvent) -> Option<Value> {
     let id = event.stream.strip_prefix(ARTIFACT_STREAMS)?;
     let body = body_of(event);
     Some(json!({
@@ -230,7 +232,7 @@ pub(crate) fn register(
     transaction: &mut dyn Transaction,
     submitted: &[SubmittedArtifact],
     (reply, principal): (&str, &str),
-    appended: &Appended,
+    appended: &AppendedEntry,
 ) -> Result<Vec<ArtifactDocument>, StoreError> {
     let reference = entry_reference(appended.index);
     let mut registered = Vec::with_capacity(submitted.len());
@@ -275,7 +277,7 @@ pub(crate) fn register(
 /// Returns the artifacts of an entry in their present state.
 pub(crate) fn of_entry(
     store: &Store,
-    entry: &Entry,
+    entry: &LedgerEntry,
     document: &Value,
     contract: Contract,
 ) -> Result<Vec<ArtifactDocument>, StoreError> {

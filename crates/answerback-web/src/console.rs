@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use answerback::UuidV4;
 use answerback_http::{BrowserSessions, PerCallerLimit};
-use answerback_record::system;
 use answerback_store::Store;
+use answerback_store::system;
 
 use crate::ConsoleHost;
 use crate::files::Files;

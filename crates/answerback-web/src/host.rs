@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use answerback::UuidV7;
 use answerback::case::{Decision, Submission};
-use answerback_record::InForce;
+use answerback_store::recording::ActiveGovernance;
 use answerback_store::{CaseRecord, StoreError, Ticket};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -37,7 +37,7 @@ pub trait ConsoleHost: Send + Sync + 'static {
     }
 
     /// Returns the manifest and lock that governed responses are verified against.
-    fn active_governance(&self) -> Option<Arc<InForce>> {
+    fn active_governance(&self) -> Option<Arc<ActiveGovernance>> {
         None
     }
 
@@ -57,7 +57,7 @@ pub trait ConsoleHost: Send + Sync + 'static {
     /// # Errors
     ///
     /// If the log cannot be verified from here, with the reason.
-    fn verify(&self) -> Result<answerback_verify::Report, String> {
+    fn verify(&self) -> Result<answerback_verify::VerifyReport, String> {
         Err("the log cannot be verified from here".to_owned())
     }
 

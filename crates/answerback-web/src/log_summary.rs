@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use answerback_ledger::{Kind, Leaf};
-use answerback_store::{Entry, Filter, Head, Store, StoreError};
+use answerback_ledger::{Leaf, LeafKind};
+use answerback_store::{EntryFilter, LedgerEntry, LogHead, Store, StoreError};
 use serde_json::Value;
 
 use crate::reply::{ReplyRow, ReplyView, is_passed};
@@ -70,14 +70,18 @@ struct CallEntry {
     index: u64,
     /// The tool's server and name. `None` for an entry about something else.
     tool: Option<(String, String)>,
-    kind: Kind,
+    kind: LeafKind,
     outcome: Option<String>,
     codes: Vec<String>,
 }
 
 impl LogSummary {
     /// Returns the row of an entry. The parts of `entry` need not be loaded.
-    pub(crate) fn row(&self, store: &Store, entry: &Entry) -> Result<Arc<ReplyRow>, StoreError> {
+    pub(crate) fn row(
+        &self,
+        store: &Store,
+        entry: &LedgerEntry,
+    ) -> Result<Arc<ReplyRow>, StoreError> {
         let index = entry.index;
         let slot = Arc::clone(self.lock().rows.entry(index).or_default());
         let mut row = slot.lock().unwrap_or_else(PoisonError::into_inner);
@@ -152,7 +156,7 @@ impl LogSummary {
 
 impl SummaryState {
     /// Reads the entries that are new since the last call.
-    fn refresh(&mut self, store: &Store) -> Result<Head, StoreError> {
+    fn refresh(&mut self, store: &Store) -> Result<LogHead, StoreError> {
         let head = store.head()?;
         // If the log was replaced, or grew by more than the window, the summary starts over.
         if head.size < self.read_to || head.size - self.read_to > WINDOW {
@@ -161,7 +165,7 @@ impl SummaryState {
         }
         while self.read_to < head.size {
             let before = self.read_to.checked_sub(1);
-            let page = store.entries(&Filter::default(), before, PAGE)?;
+            let page = store.entries(&EntryFilter::default(), before, PAGE)?;
             // Pruned entries are skipped.
             let Some(last) = page.entries.last().map(|entry| entry.index) else {
                 self.read_to = head.size;
@@ -176,7 +180,7 @@ impl SummaryState {
     }
 
     fn add_entry(&mut self, index: u64, leaf: &Leaf) {
-        if leaf.kind() == Kind::Erasure {
+        if leaf.kind() == LeafKind::Erasure {
             self.rows.clear();
             self.order.clear();
         }
@@ -219,7 +223,7 @@ impl ToolOutcomes {
     fn add(&mut self, entry: &CallEntry) {
         let outcome = entry.outcome.as_deref();
         match entry.kind {
-            Kind::Response => {
+            LeafKind::Response => {
                 self.calls += 1;
                 match outcome {
                     Some("ok" | "warned" | "warning" | "partial" | "interim") => self.ok += 1,
@@ -227,18 +231,18 @@ impl ToolOutcomes {
                 }
             }
             // A client had the call checked, and it passed.
-            Kind::Validation if outcome.is_some_and(is_passed) => {
+            LeafKind::Validation if outcome.is_some_and(is_passed) => {
                 self.calls += 1;
                 self.ok += 1;
             }
-            Kind::Validation => {
+            LeafKind::Validation => {
                 self.calls += 1;
                 self.rejected += 1;
                 for code in &entry.codes {
                     *self.codes.entry(code.clone()).or_default() += 1;
                 }
             }
-            Kind::Escalation => self.escalated += 1,
+            LeafKind::Escalation => self.escalated += 1,
             _ => {}
         }
     }
@@ -247,7 +251,7 @@ impl ToolOutcomes {
 #[cfg(test)]
 mod tests {
     use answerback_ledger::leaf::Basis;
-    use answerback_ledger::{Draft, Token};
+    use answerback_ledger::{Draft, LeafToken};
     use answerback_store::Settings;
     use serde_json::json;
 
@@ -292,7 +296,7 @@ mod tests {
         reply(&store, "three");
         let second = rows(&summary, &store, &indexes);
         assert!(first.iter().zip(&second).all(|(one, other)| Arc::ptr_eq(one, other)));
-        let part = Token::new("response").unwrap();
+        let part = LeafToken::new("response").unwrap();
         store.erase(indexes[0], part, Basis::Request).unwrap().wait().unwrap();
         let third = rows(&summary, &store, &indexes);
         assert!(third[0].erased);
@@ -306,7 +310,7 @@ mod tests {
         let (store, summary) = (store(&folder), LogSummary::default());
         let index = reply(&store, "one");
         let slot = Arc::clone(summary.lock().rows.entry(index).or_default());
-        let part = Token::new("response").unwrap();
+        let part = LeafToken::new("response").unwrap();
         store.erase(index, part, Basis::Request).unwrap().wait().unwrap();
         summary.refresh(&store).unwrap();
         assert!(!summary.lock().rows.contains_key(&index));
@@ -343,7 +347,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (store, summary) = (store(&folder), LogSummary::default());
         let call = |outcome: &str| {
-            let word = |text: &str| Token::new(text).unwrap();
+            let word = |text: &str| LeafToken::new(text).unwrap();
             let draft = Draft::response().with_tool("send").with_upstream(&word("mail"));
             append(&store, draft.with_outcome(&word(outcome)))
         };

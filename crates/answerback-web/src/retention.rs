@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use answerback::Timestamp;
-use answerback_record::system::now;
+use answerback_store::system::now;
 use answerback_store::{Store, StoreError};
 
 use crate::Console;

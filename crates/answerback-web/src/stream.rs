@@ -3,7 +3,7 @@
 use answerback::finding::secrets;
 use answerback::json::patch::{self, Operation};
 use answerback_http::{Principal, Scope};
-use answerback_store::{Event, OWN_STREAMS, Store, StoreError, Transaction};
+use answerback_store::{OWN_STREAMS, Store, StoreError, StoredEvent, Transaction};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -78,7 +78,7 @@ impl From<&Principal> for Publisher {
 }
 
 /// Returns the principal that began the event's stream, if it is known.
-pub(crate) fn owner_of(event: &Event) -> Option<&str> {
+pub(crate) fn owner_of(event: &StoredEvent) -> Option<&str> {
     event.reference.as_deref()?.strip_prefix(OWNER)
 }
 
@@ -174,7 +174,11 @@ fn check_name(name: &str) -> Result<(), StreamError> {
 fn check_kind(kind: &str) -> Result<(), StreamError> {
     let is_word = |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);
     let is_valid = !kind.is_empty() && kind.len() <= MAX_KIND_BYTES && kind.chars().all(is_word);
-    if is_valid && kind != Event::END && kind != OUTCOME { Ok(()) } else { Err(StreamError::Kind) }
+    if is_valid && kind != StoredEvent::END && kind != OUTCOME {
+        Ok(())
+    } else {
+        Err(StreamError::Kind)
+    }
 }
 
 /// The reason why an event was not published.
@@ -261,10 +265,10 @@ pub struct EventDocument {
     pub body: Option<Value>,
 }
 
-impl From<&Event> for EventDocument {
-    fn from(event: &Event) -> Self {
+impl From<&StoredEvent> for EventDocument {
+    fn from(event: &StoredEvent) -> Self {
         let body = event.body.as_ref().map(|bytes| match event.kind.as_str() {
-            Event::END => json!({ "digest": String::from_utf8_lossy(bytes) }),
+            StoredEvent::END => json!({ "digest": String::from_utf8_lossy(bytes) }),
             _ => serde_json::from_slice(bytes).unwrap_or_default(),
         });
         Self {

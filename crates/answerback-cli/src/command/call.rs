@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::input::InputSource;
 use crate::options::LimitOptions;
 use crate::output::{ClosableOutput, push_line, quiet_json, sanitise, say};
-use answerback_record::system::{now, random};
+use answerback_store::system::{now, random};
 
 /// Check one tool call, and print the message to the model
 ///

@@ -7,7 +7,7 @@ use answerback::contract::{Contract, Profile, recognise};
 use answerback::finding::secrets::redact_pointer;
 use answerback::finding::{Severity, ValidationError, display_name};
 use answerback::json::{Limits, Pointer, Position, locate, read};
-use answerback_record::system::now;
+use answerback_store::system::now;
 use serde::Serialize;
 use serde_json::Value;
 

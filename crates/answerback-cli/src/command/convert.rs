@@ -16,7 +16,7 @@ use crate::governance_inputs::document;
 use crate::input::InputSource;
 use crate::options::LimitOptions;
 use crate::output::{ClosableOutput, quiet_json, sanitise};
-use answerback_record::system::random;
+use answerback_store::system::random;
 
 /// Write a reply in another contract
 ///

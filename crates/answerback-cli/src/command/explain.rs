@@ -5,7 +5,7 @@ use answerback::contract::atdf::validators;
 use answerback::contract::governed::RefusalReason;
 use answerback::contract::tool::Catalogue;
 use answerback::finding::{Rule, Severity, codes};
-use answerback_record::TAKEN;
+use answerback_store::recording::RESPONSE_ID_TAKEN;
 use anyhow::bail;
 use serde_json::json;
 
@@ -98,7 +98,7 @@ impl OutcomeWord {
         let refusal =
             listed("refusal_reason of a governed response", "docs/reference/governance.md");
         let validator = listed("answers of the ATDF validators", "docs/reference/tools.md");
-        let taken = [(TAKEN, "another reply is recorded under this response id")];
+        let taken = [(RESPONSE_ID_TAKEN, "another reply is recorded under this response id")];
         let ledger = listed("entries of the ledger", "docs/reference/ledger-format.md");
         tool.into_iter()
             .chain(answerback_gateway::codes().map(gateway))

@@ -19,7 +19,7 @@ use crate::options::OutputFormat;
 use crate::output::{ClosableOutput, push_line, sanitise, say};
 use crate::plural::count_noun;
 use crate::terminal;
-use answerback_record::system;
+use answerback_store::system;
 
 /// The number of cases that are read at a time.
 const PAGE: usize = 200;

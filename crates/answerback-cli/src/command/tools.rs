@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 
 use crate::exit::Exit;
 use crate::output::say;
-use answerback_record::system::now;
+use answerback_store::system::now;
 
 /// Serve the built-in MCP tools on standard input and output
 ///

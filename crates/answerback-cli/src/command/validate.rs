@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use crate::exit::Exit;
 use crate::options::OutputFormat;
 use crate::output::{ClosableOutput, quiet_json};
-use answerback_record::system::now;
+use answerback_store::system::now;
 
 /// Run one of the three ATDF validators
 ///

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use answerback::contract::Contract;
-use answerback_store::{Event, OWN_STREAMS, Store, StreamFilter};
+use answerback_store::{OWN_STREAMS, Store, StoredEvent, StreamFilter};
 use answerback_web::stream::{EventDocument, StreamReply};
 use anyhow::{Context, bail};
 use serde_json::Value;
@@ -90,7 +90,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
                 OutputFormat::Text => format!("{}\n", event_line(&document)),
             };
             output.write_all(line.as_bytes())?;
-            is_over |= event.kind == Event::END;
+            is_over |= event.kind == StoredEvent::END;
         }
         output.flush()?;
         if output.is_closed() {

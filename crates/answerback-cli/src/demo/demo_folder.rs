@@ -2,7 +2,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use answerback::governance::{Lock, LockfileVersion, Manifest, PromptFiles};
-use answerback_record::system::random;
+use answerback_store::system::random;
 use anyhow::Context;
 use serde_json::json;
 

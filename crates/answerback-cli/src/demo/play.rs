@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::demo_folder::AGENT;
 use crate::output::say;
-use answerback_record::system::{now, random};
+use answerback_store::system::{now, random};
 
 /// The number of steps of the live stream.
 const STEPS: u32 = 24;

@@ -145,7 +145,7 @@ fn an_open_gateway_goes_on_and_says_so() {
     mend(&desk);
     let (code, said) = client.leave();
     assert_eq!(code, 0, "{said}");
-    assert_logged(&said, &["something goes on unrecorded", "no room"]);
+    assert_logged(&said, &["a reply goes on without a record", "no room"]);
     desk.good(&["ledger", "verify"]);
 }
 
@@ -200,7 +200,7 @@ fn an_open_server_counts_what_it_did_not_record() {
     mend(&desk);
     let (code, said) = gateway.stop();
     assert_eq!(code, 0, "{said:?}");
-    assert_logged(&said.join("\n"), &["something goes on unrecorded"]);
+    assert_logged(&said.join("\n"), &["a reply goes on without a record"]);
 }
 
 #[test]

@@ -155,7 +155,7 @@ impl AdmitStep<'_> {
             (context.warnings, context.notes) = remarks_on(&judged);
             return self.forward_uncounted(context).await;
         }
-        let random = match answerback_record::system::random() {
+        let random = match answerback_store::system::random() {
             Ok(random) => random,
             Err(error) => return could_not_record(&context, error),
         };

@@ -6,7 +6,7 @@ use answerback::retry::{
     Call, Context, Event, HideSecrets, Outcome, Permit, Policy, RetryKey, Sent, State, Turn, step,
 };
 use answerback::{Timestamp, ValidationError};
-use answerback_ledger::{Draft, Token};
+use answerback_ledger::{Draft, LeafToken};
 use answerback_store::{StoreError, Transaction};
 use serde_json::Value;
 
@@ -127,7 +127,7 @@ impl AttemptInput {
             if !transaction.swap_attempt(&self.key, revision, step.state.as_ref())? {
                 return Err(StoreError::Damaged("a retry state changed under the lock".into()));
             }
-            transaction.attempt_from(&self.key, &reference)?;
+            transaction.add_attempt_source(&self.key, &reference)?;
         }
         Ok((step.outcome, recorded))
     }
@@ -147,7 +147,7 @@ impl AttemptInput {
     /// Builds the entry for a call that was checked but not forwarded.
     pub(crate) fn entry(&self, outcome: &Outcome) -> Draft {
         let codes = self.findings.iter().filter(|finding| finding.is_error());
-        let codes = codes.filter_map(|finding| Token::new(&finding.error_code).ok());
+        let codes = codes.filter_map(|finding| LeafToken::new(&finding.error_code).ok());
         let max_attempts = self.policy.max_attempts();
         let (attempt, max_attempts, outcome_name) = match outcome {
             Outcome::Proceed(proceed) => {

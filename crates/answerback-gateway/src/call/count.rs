@@ -6,7 +6,7 @@ use answerback::judge::Judged;
 use answerback::retry::{Context, HideSecrets, Outcome, Permit, observe};
 use answerback_ledger::{Draft, Part};
 use answerback_mcp::wire::Message;
-use answerback_store::{Appended, StoreError, entry_reference};
+use answerback_store::{AppendedEntry, StoreError, entry_reference};
 use serde_json::Value;
 
 use super::escalate::OpenCase;
@@ -79,7 +79,7 @@ impl CountStep<'_, '_> {
                 Ok(Some(input.into_result(outcome, reply, Some(receipt))))
             }
             Err(StoreError::Unit(_)) => Ok(None),
-            Err(error) => Err(match recorder.store().excuse(error) {
+            Err(error) => Err(match recorder.store().apply_failure_policy(error) {
                 // Without a record, arguments that a person allowed once could run again.
                 Ok(()) => not_recorded(&self.context.replies, "what a person corrected runs once"),
                 Err(error) => not_recorded(&self.context.replies, error),
@@ -91,16 +91,16 @@ impl CountStep<'_, '_> {
     pub(super) async fn count(self, judged: &Judged<'_>) -> Result<AttemptResult, Message> {
         let input = self.prepare(judged, None)?;
         let Some(recorder) = &self.gateway.recorder else {
-            let (attempt, now) = (&input.attempt, answerback_record::system::now());
+            let (attempt, now) = (&input.attempt, answerback_store::system::now());
             let outcome = self.gateway.tracker.call(&attempt.key, &attempt.call(None), now);
             return Ok(input.into_unrecorded_result(outcome));
         };
         match self.record_attempt(recorder, &input).await {
             Ok((outcome, reply, receipt)) => Ok(input.into_result(outcome, reply, Some(receipt))),
-            Err(error) => match recorder.store().excuse(error) {
+            Err(error) => match recorder.store().apply_failure_policy(error) {
                 // The configuration allows unrecorded calls. The result of the check still applies.
                 Ok(()) => {
-                    let now = answerback_record::system::now();
+                    let now = answerback_store::system::now();
                     let outcome = judged.as_attempt(1, now, self.random);
                     Ok(input.into_unrecorded_result(outcome))
                 }
@@ -163,7 +163,7 @@ impl CountStep<'_, '_> {
 impl Gateway {
     /// Logs the outcome of an attempt and adds it to the counts.
     pub(crate) fn observe(&self, attempt: &AttemptInput, outcome: &Outcome) {
-        let now = answerback_record::system::now();
+        let now = answerback_store::system::now();
         let context = Context::new(&attempt.policy, &HideSecrets, now);
         let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
         observe(&attempt.call(None), outcome, &context, &mut tally);
@@ -188,7 +188,7 @@ pub(crate) struct RecordedAttempt<T> {
     /// The response.
     pub(crate) answer: T,
     /// The place of the entry in the ledger.
-    pub(crate) appended: Appended,
+    pub(crate) appended: AppendedEntry,
 }
 
 impl AttemptTransaction {

@@ -1,7 +1,7 @@
 //! Opens the case of a call that was stopped after the last attempt.
 
 use answerback::retry::Outcome;
-use answerback_ledger::{Draft, Id};
+use answerback_ledger::{Draft, LeafId};
 use answerback_store::{NewCase, StoreError, Transaction};
 
 use super::AttemptInput;
@@ -29,7 +29,7 @@ impl OpenCase<'_> {
         let Some((case, content)) = self.attempt.case(outcome, transaction.now()) else {
             return Ok(());
         };
-        let id = Id::try_from(&case.id).map_err(StoreError::unit)?;
+        let id = LeafId::try_from(&case.id).map_err(StoreError::unit)?;
         let (digest, revision) = (case.digest, case.revision);
         let redacted_arguments = self.attempt.redacted_arguments();
         let key = self.attempt.key.as_str();

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use answerback::UuidV4;
 use answerback::retry::Outcome;
-use answerback_ledger::{Draft, Id, Part, Token};
+use answerback_ledger::{Draft, LeafId, LeafToken, Part};
 use answerback_mcp::wire::{Message, Object};
-use answerback_record::{Hide, redacted};
-use answerback_store::{Appended, StoreError};
+use answerback_store::recording::{MemberSchema, redacted};
+use answerback_store::{AppendedEntry, StoreError};
 use serde_json::Value;
 
 use super::{AttemptInput, CallContext};
@@ -28,7 +28,7 @@ pub(super) const MAX_TASK_RESULTS: u32 = 16;
 pub(super) async fn record_request(
     recorder: &Recorder,
     context: &CallContext,
-    hide: Option<Hide<'_>>,
+    hide: Option<MemberSchema<'_>>,
 ) -> Result<bool, StoreError> {
     let draft = with_outcome(context.replies.facts.add_to(Draft::request()), "forwarded");
     let parts = request_parts(recorder, &context.request, None, hide);
@@ -38,7 +38,7 @@ pub(super) async fn record_request(
         Ok(ticket) => ticket.await.map(|_| true),
         Err(error) => Err(error),
     };
-    written.or_else(|error| recorder.store().excuse(error).map(|()| false))
+    written.or_else(|error| recorder.store().apply_failure_policy(error).map(|()| false))
 }
 
 /// Returns the parts of an entry about a call: the received request, and the sent one if it differs.
@@ -46,7 +46,7 @@ pub(super) fn request_parts(
     recorder: &Recorder,
     request: &ToolCallRequest,
     sent: Option<&Message>,
-    hide: Option<Hide<'_>>,
+    hide: Option<MemberSchema<'_>>,
 ) -> Result<Vec<Part>, StoreError> {
     let mut parts = recorder.parts("seen", &request.params, hide)?;
     if let Some(sent) = sent {
@@ -94,7 +94,7 @@ impl Gateway {
         let Some(recorder) = &self.recorder else { return Ok(None) };
         match append_response(recorder, context, outcome, received, delivered, attested).await {
             Ok((appended, id)) => Ok(Some(recorder.receipt(&appended, &id.to_string()))),
-            Err(error) => recorder.store().excuse(error).map(|()| None),
+            Err(error) => recorder.store().apply_failure_policy(error).map(|()| None),
         }
     }
 
@@ -133,7 +133,7 @@ async fn append_response(
     received: Option<&str>,
     delivered: &str,
     attested: Option<&AttestedResponse>,
-) -> Result<(Appended, Id), StoreError> {
+) -> Result<(AppendedEntry, LeafId), StoreError> {
     let facts = &context.replies.facts;
     let mut parts = match attested {
         Some(attested) => attested.parts(recorder.store())?,
@@ -160,7 +160,7 @@ async fn append_response(
                 let appended = transaction.append(&draft)?;
                 // The notes contain nothing that the entry's leaf does not.
                 for (name, text) in &notes {
-                    transaction.keep_note(name, text, expires, None)?;
+                    transaction.store_note(name, text, expires, None)?;
                 }
                 Ok(appended)
             })?;
@@ -188,12 +188,12 @@ struct ResponseEntry {
 
 impl ResponseEntry {
     /// Returns the entry and the id of its response.
-    fn draft(&self, facts: &CallFacts) -> (Draft, Id) {
+    fn draft(&self, facts: &CallFacts) -> (Draft, LeafId) {
         let draft = match &self.attested {
             Some(attested) => attested.clone(),
             None => {
                 let draft = Draft::response().with_response_id(facts.id);
-                match Token::new("tool") {
+                match LeafToken::new("tool") {
                     Ok(contract) => draft.with_contract(&contract),
                     Err(_) => draft,
                 }
@@ -209,7 +209,7 @@ impl ResponseEntry {
     }
 
     /// Returns true if an existing entry contains the same received result.
-    fn is_stored_in(&self, stored: &answerback_store::Entry) -> bool {
+    fn is_stored_in(&self, stored: &answerback_store::LedgerEntry) -> bool {
         let part = self.parts.iter().find(|part| part.name().as_str() == RECEIVED);
         part.is_some_and(|part| contains_received(stored, part.bytes()))
     }
@@ -222,7 +222,7 @@ impl ResponseEntry {
         mut facts: CallFacts,
         (call, first): (UuidV4, u32),
         request_parts: Option<Vec<Part>>,
-    ) -> Result<(Appended, Id), StoreError> {
+    ) -> Result<(AppendedEntry, LeafId), StoreError> {
         let last = random_position();
         let ticket = recorder.store().write_weighing(self.weight(), move |transaction| {
             // An attestation contains its own id, so only that position can be used.
@@ -257,7 +257,7 @@ impl ResponseEntry {
 
 /// Returns true if an entry contains this received result. A server may change `_meta` each time, so it is
 /// ignored.
-fn contains_received(stored: &answerback_store::Entry, received: &[u8]) -> bool {
+fn contains_received(stored: &answerback_store::LedgerEntry, received: &[u8]) -> bool {
     let part = stored.parts.iter().find(|part| part.name().as_str() == RECEIVED);
     part.is_some_and(|part| without_meta(part.bytes()) == without_meta(received))
 }
@@ -273,7 +273,7 @@ fn without_meta(result: &[u8]) -> Cow<'_, [u8]> {
 
 /// Returns a random position after those that are searched, which no other result of a task uses.
 fn random_position() -> u32 {
-    let random: [u8; 4] = answerback_record::system::random().unwrap_or_default();
+    let random: [u8; 4] = answerback_store::system::random().unwrap_or_default();
     u32::from_be_bytes(random).max(MAX_TASK_RESULTS)
 }
 

@@ -3,9 +3,9 @@
 use answerback::finding::display_name;
 use answerback::judge::{Judged, Wording};
 use answerback::retry::Outcome;
-use answerback_ledger::{Draft, Token};
+use answerback_ledger::{Draft, LeafToken};
 use answerback_mcp::wire::{Message, code};
-use answerback_record::Hide;
+use answerback_store::recording::MemberSchema;
 
 use super::CallContext;
 use super::record::request_parts;
@@ -169,12 +169,12 @@ pub(super) async fn reject_unchecked(
     replies: &ReplyBuilder,
     request: &ToolCallRequest,
     message: &GatewayMessage,
-    hide: Option<Hide<'_>>,
+    hide: Option<MemberSchema<'_>>,
 ) -> Message {
     let reply = replies.reply(message);
     let Some(recorder) = &gateway.recorder else { return reply.into_message(None) };
     let append = || {
-        let code = Token::new(message.code()).into_iter();
+        let code = LeafToken::new(message.code()).into_iter();
         let draft = replies.facts.add_to(Draft::validation(1, 1)).with_codes(code);
         let mut parts = request_parts(recorder, request, None, hide)?;
         parts.extend(recorder.parts("delivered", reply.document(), None)?);
@@ -191,7 +191,7 @@ pub(super) async fn reject_unchecked(
             let receipt = recorder.receipt(&appended, &replies.facts.id.to_string());
             reply.into_message(Some(&receipt))
         }
-        Err(error) => match recorder.store().excuse(error) {
+        Err(error) => match recorder.store().apply_failure_policy(error) {
             Ok(()) => reply.into_message(None),
             Err(error) => not_recorded(replies, error),
         },

@@ -149,7 +149,7 @@ impl Gateway {
 fn read_task<'r>(context: &CallContext, result: &'r Value) -> Option<(Task, &'r str)> {
     let task = created_task(result)?;
     let (id, facts) = (task["taskId"].as_str()?, &context.replies.facts);
-    let now = answerback_record::system::now().unix_millis();
+    let now = answerback_store::system::now().unix_millis();
     let lifetime = [&task["ttl"], &task["ttlMs"]].into_iter().find_map(Value::as_u64);
     let lifetime = lifetime
         .map_or(DEFAULT_LIFETIME, Duration::from_millis)

@@ -27,7 +27,7 @@ pub(super) struct OwnRequests {
 impl OwnRequests {
     /// Creates an empty set. Without randomness there is no client either, so no relay uses the default prefix.
     pub(super) fn new() -> Self {
-        let random: [u8; 8] = answerback_record::system::random().unwrap_or_default();
+        let random: [u8; 8] = answerback_store::system::random().unwrap_or_default();
         Self {
             pending: Mutex::default(),
             prefix: format!("{PREFIX}/{:016x}", u64::from_be_bytes(random)),

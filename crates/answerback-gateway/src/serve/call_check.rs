@@ -5,8 +5,9 @@ use answerback::judge::{Answer, CallLine, Catalogue, Judged, judge};
 use answerback::retry::{Outcome, Permit, Turn};
 use answerback::{ToolResult, UuidV4};
 use answerback_ledger::Part;
-use answerback_record::{Hide, system};
 use answerback_store::StoreError;
+use answerback_store::recording::MemberSchema;
+use answerback_store::system;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -165,7 +166,7 @@ impl CallCheck<'_> {
             Err(error @ StoreError::Unit(_)) => return Err(error),
             Err(error) => {
                 // The configuration allows unrecorded calls. The result of the check still applies.
-                recorder.store().excuse(error)?;
+                recorder.store().apply_failure_policy(error)?;
                 return Ok(blocking::run(self.text_size(), || {
                     let outcome = judged.as_attempt(1, system::now(), random);
                     response_of(judged, outcome)
@@ -193,7 +194,7 @@ impl CallCheck<'_> {
     /// The parts of the entry: the call as it was received.
     fn entry_parts(&self, recorder: &Recorder) -> Result<Vec<Part>, StoreError> {
         let schema = self.catalogue.schema(&self.line.tool).and_then(Result::ok);
-        let hide = schema.map(|schema| Hide { member: "arguments", schema });
+        let hide = schema.map(|schema| MemberSchema { member: "arguments", schema });
         let CallLine { id, tool, arguments, .. } = &self.line;
         let received = json!({"id": id, "tool": tool, "arguments": arguments});
         recorder.parts("seen", &received.to_string(), hide)

@@ -166,12 +166,11 @@ impl EndpointRequest<'_> {
         if let Err(error) = self.service.sessions.check_limits(&self.principal, settings.limits) {
             return too_many_sessions(error, &initialize);
         }
-        let (Ok(client), Ok(id)) =
-            (Client::new(&self.principal), answerback_record::system::uuid())
+        let (Ok(client), Ok(id)) = (Client::new(&self.principal), answerback_store::system::uuid())
         else {
             return reject(StatusCode::SERVICE_UNAVAILABLE, Some(&initialize), NO_RANDOMNESS);
         };
-        let Ok(prefix) = answerback_record::system::random::<4>() else {
+        let Ok(prefix) = answerback_store::system::random::<4>() else {
             return reject(StatusCode::SERVICE_UNAVAILABLE, Some(&initialize), NO_RANDOMNESS);
         };
         let prefix = format!("{:08x}", u32::from_be_bytes(prefix));

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use answerback_store::Health;
+use answerback_store::StoreHealth;
 
 use super::{Backend, GatewayService};
 use crate::Upstream;
@@ -71,7 +71,7 @@ impl GatewayService {
                 })?;
                 match store.stats().health {
                     // Every client can read this text, so it leaves the cause to the log.
-                    Health::Poisoned { .. } => {
+                    StoreHealth::Poisoned { .. } => {
                         Err("the store cannot be written; the log says why".to_owned())
                     }
                     health => health.check(),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use answerback_store::{CaseFilter, CaseStatus, Stats, Store};
+use answerback_store::{CaseFilter, CaseStatus, Store, StoreStats};
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge};
 
 use super::GatewayService;
@@ -61,7 +61,7 @@ fn update_case_metrics(store: &Store) {
     }
 }
 
-fn update_store_metrics(stats: &Stats) {
+fn update_store_metrics(stats: &StoreStats) {
     let is_good = stats.health.check().is_ok();
     gauge!("answerback_store_healthy").set(f64::from(u8::from(is_good)));
     gauge!("answerback_store_warnings").set(gauge_value(stats.warnings.len() as u64));

@@ -3,8 +3,8 @@ use serde_json::{Map, Value, json};
 
 use super::member::{self, LARGEST_NUMBER, time_of};
 use super::sealed::LARGEST_LEAF;
-use super::{Id, Kind, Leaf, LeafError, Token};
-use crate::{Hash, Part, VerifierKey};
+use super::{Leaf, LeafError, LeafId, LeafKind};
+use crate::{Hash, LeafToken, Part, VerifierKey};
 
 /// The subject of a config entry.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -68,7 +68,7 @@ impl Basis {
 /// The result of verifying a governed response.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "the format defines exactly these")]
-pub enum Outcome {
+pub enum GovernanceVerdict {
     /// All rules hold.
     Accepted,
     /// At least one rule that fails closed does not hold.
@@ -81,7 +81,7 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_structs, reason = "the contract defines exactly these")]
 #[expect(missing_docs, clippy::struct_excessive_bools, reason = "the contract's own names")]
-pub struct Attestation {
+pub struct ClaimedFlags {
     pub within_scope: bool,
     pub boundaries_respected: bool,
     pub quality_standards_met: bool,
@@ -93,9 +93,9 @@ pub struct Attestation {
 /// A draft can be sealed any number of times, so that a unit of work can run again.
 ///
 /// ```
-/// use answerback_ledger::{Draft, Id, Token};
+/// use answerback_ledger::{Draft, LeafId, LeafToken};
 ///
-/// let request = Id::parse("550e8400-e29b-41d4-a716-446655440000")?;
+/// let request = LeafId::parse("550e8400-e29b-41d4-a716-446655440000")?;
 /// let draft = Draft::request().with_request_id(request).with_tool("read_file");
 /// let leaf = draft.seal(1_794_767_084_727_091, None)?;
 /// assert_eq!(
@@ -110,62 +110,64 @@ pub struct Attestation {
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Draft {
-    kind: Kind,
+    kind: LeafKind,
     members: Map<String, Value>,
     parts: Vec<Part>,
-    request_id: Option<Id>,
-    response_id: Option<Id>,
-    reply_id: Option<Id>,
+    request_id: Option<LeafId>,
+    response_id: Option<LeafId>,
+    reply_id: Option<LeafId>,
 }
 
 /// Has one constructor for each kind of entry.
 impl Draft {
     /// Starts an entry that records a configuration in force from now on.
     pub fn config(subject: Subject) -> Self {
-        Self::new(Kind::Config).with("subject", subject.as_str())
+        Self::new(LeafKind::Config).with("subject", subject.as_str())
     }
 
     /// Starts an entry that records a call before it is forwarded.
     pub fn request() -> Self {
-        Self::new(Kind::Request)
+        Self::new(LeafKind::Request)
     }
 
     /// Starts an entry that records the response to a call. The ledger finds the request by its id.
     pub fn response() -> Self {
-        Self::new(Kind::Response)
+        Self::new(LeafKind::Response)
     }
 
     /// Starts an entry that records a rejected response.
     pub fn rejected() -> Self {
-        Self::new(Kind::Rejected)
+        Self::new(LeafKind::Rejected)
     }
 
     /// Starts an entry that records a call that failed its check.
     pub fn validation(attempt: u8, max_attempts: u8) -> Self {
-        Self::new(Kind::Validation).with("attempt", attempt).with("max_attempts", max_attempts)
+        Self::new(LeafKind::Validation).with("attempt", attempt).with("max_attempts", max_attempts)
     }
 
     /// Starts an entry that records a case waiting for a person. The digest is that of the content
     /// shown to the person.
-    pub fn escalation(case: Id, digest: Digest, revision: u64) -> Self {
-        Self::new(Kind::Escalation).about(case, digest, revision)
+    pub fn escalation(case: LeafId, digest: Digest, revision: u64) -> Self {
+        Self::new(LeafKind::Escalation).about(case, digest, revision)
     }
 
     /// Starts an entry that records that a retry state blocked by this case was unblocked without a
     /// decision.
-    pub fn release(case: Id) -> Self {
-        Self::new(Kind::Escalation).with("case_id", case.to_string())
+    pub fn release(case: LeafId) -> Self {
+        Self::new(LeafKind::Escalation).with("case_id", case.to_string())
     }
 
     /// Starts an entry that records a person's decision. The digest is that of the content shown to
     /// the person.
-    pub fn decision(case: Id, decision: Token, digest: Digest, revision: u64) -> Self {
-        Self::new(Kind::Decision).about(case, digest, revision).with("decision", decision.as_str())
+    pub fn decision(case: LeafId, decision: LeafToken, digest: Digest, revision: u64) -> Self {
+        Self::new(LeafKind::Decision)
+            .about(case, digest, revision)
+            .with("decision", decision.as_str())
     }
 
     /// Starts an entry that records the erasure of a part of another entry.
-    pub fn erasure(index: u64, part: &Token, basis: Basis) -> Self {
-        Self::new(Kind::Erasure)
+    pub fn erasure(index: u64, part: &LeafToken, basis: Basis) -> Self {
+        Self::new(LeafKind::Erasure)
             .with("target_index", index.to_string())
             .with("target_part", part.as_str())
             .with("basis", basis.as_str())
@@ -174,16 +176,16 @@ impl Draft {
     /// Starts an entry that permits all entries below this index to be missing. The tree of that
     /// size had this root.
     pub fn prune(below: u64, root: &Hash) -> Self {
-        Self::new(Kind::Prune).with("below", below.to_string()).with("root", root.to_string())
+        Self::new(LeafKind::Prune).with("below", below.to_string()).with("root", root.to_string())
     }
 
-    fn new(kind: Kind) -> Self {
+    fn new(kind: LeafKind) -> Self {
         let members = Map::new();
         let (request_id, response_id, reply_id) = (None, None, None);
         Self { kind, members, parts: Vec::new(), request_id, response_id, reply_id }
     }
 
-    fn about(self, case: Id, digest: Digest, revision: u64) -> Self {
+    fn about(self, case: LeafId, digest: Digest, revision: u64) -> Self {
         // No real revision reaches the largest number that a leaf allows.
         self.with("case_id", case.to_string())
             .with("digest", digest.to_string())
@@ -209,36 +211,36 @@ impl Draft {
     }
 
     /// Sets the id of the reply that the entry belongs to.
-    pub fn with_reply_id(mut self, id: Id) -> Self {
+    pub fn with_reply_id(mut self, id: LeafId) -> Self {
         self.reply_id = Some(id);
         self.with("reply_id", id.to_string())
     }
 
     /// Sets the id of the chain of calls that the entry belongs to.
-    pub fn with_correlation_id(self, id: Id) -> Self {
+    pub fn with_correlation_id(self, id: LeafId) -> Self {
         self.with("correlation_id", id.to_string())
     }
 
     /// Sets the id of the request that the entry records or answers.
-    pub fn with_request_id(mut self, id: Id) -> Self {
+    pub fn with_request_id(mut self, id: LeafId) -> Self {
         self.request_id = Some(id);
         self.with("request_id", id.to_string())
     }
 
     /// Sets the id of the response that the entry records. The ledger does not append a second
     /// entry of the same kind with this id.
-    pub fn with_response_id(mut self, id: Id) -> Self {
+    pub fn with_response_id(mut self, id: LeafId) -> Self {
         self.response_id = Some(id);
         self.with("response_id", id.to_string())
     }
 
     /// Sets the id of the case that the entry belongs to.
-    pub fn with_case_id(self, id: Id) -> Self {
+    pub fn with_case_id(self, id: LeafId) -> Self {
         self.with("case_id", id.to_string())
     }
 
     /// Sets the responding agent as the manifest lists it.
-    pub fn with_agent(self, id: &Token, kind: &Token, version: &Token) -> Self {
+    pub fn with_agent(self, id: &LeafToken, kind: &LeafToken, version: &LeafToken) -> Self {
         self.with("agent_id", id.as_str())
             .with("agent_type", kind.as_str())
             .with("agent_version", version.as_str())
@@ -255,7 +257,7 @@ impl Draft {
     }
 
     /// Sets the flags that the agent claims.
-    pub fn with_claimed(self, claimed: Attestation) -> Self {
+    pub fn with_claimed(self, claimed: ClaimedFlags) -> Self {
         self.with(
             "claimed",
             json!({
@@ -268,43 +270,51 @@ impl Draft {
     }
 
     /// Sets the result of the verification and the codes of the rules that do not hold.
-    pub fn with_verdict(self, outcome: Outcome, failed: impl IntoIterator<Item = Token>) -> Self {
+    pub fn with_verdict(
+        self,
+        outcome: GovernanceVerdict,
+        failed: impl IntoIterator<Item = LeafToken>,
+    ) -> Self {
         let result = match outcome {
-            Outcome::Accepted => "accepted",
-            Outcome::Refused => "refused",
-            Outcome::Unverified => "unverified",
+            GovernanceVerdict::Accepted => "accepted",
+            GovernanceVerdict::Refused => "refused",
+            GovernanceVerdict::Unverified => "unverified",
         };
         self.with("verdict", json!({"failed": sorted(failed), "result": result}))
     }
 
     /// Sets the reply's status, in the word of its contract.
-    pub fn with_status(self, status: &Token) -> Self {
+    pub fn with_status(self, status: &LeafToken) -> Self {
         self.with("status", status.as_str())
     }
 
     /// Sets the outcome of the call or reply.
-    pub fn with_outcome(self, outcome: &Token) -> Self {
+    pub fn with_outcome(self, outcome: &LeafToken) -> Self {
         self.with("outcome", outcome.as_str())
     }
 
     /// Sets the contract of the document.
-    pub fn with_contract(self, contract: &Token) -> Self {
+    pub fn with_contract(self, contract: &LeafToken) -> Self {
         self.with("contract", contract.as_str())
     }
 
     /// Sets the name of the upstream server.
-    pub fn with_upstream(self, upstream: &Token) -> Self {
+    pub fn with_upstream(self, upstream: &LeafToken) -> Self {
         self.with("upstream", upstream.as_str())
     }
 
     /// Sets the principal on whose behalf the request was made.
-    pub fn with_principal(self, principal: &Token) -> Self {
+    pub fn with_principal(self, principal: &LeafToken) -> Self {
         self.with("principal", principal.as_str())
     }
 
     /// Sets a tool from the catalogue. A name that is not a token is stored as its digest.
     pub fn with_tool(self, name: &str) -> Self {
-        if Token::is_valid(name) { self.with("tool", name) } else { self.with_unknown_tool(name) }
+        if LeafToken::is_valid(name) {
+            self.with("tool", name)
+        } else {
+            self.with_unknown_tool(name)
+        }
     }
 
     /// Sets a tool that is not in the catalogue. The model may have invented the name, so only its
@@ -314,7 +324,7 @@ impl Draft {
     }
 
     /// Sets the codes of the findings.
-    pub fn with_codes(self, codes: impl IntoIterator<Item = Token>) -> Self {
+    pub fn with_codes(self, codes: impl IntoIterator<Item = LeafToken>) -> Self {
         self.with("codes", sorted(codes))
     }
 
@@ -341,7 +351,7 @@ impl Draft {
 
 impl Draft {
     /// Returns the kind of the entry.
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> LeafKind {
         self.kind
     }
 
@@ -351,17 +361,17 @@ impl Draft {
     }
 
     /// Returns the id of the request that the entry records or answers.
-    pub const fn request_id(&self) -> Option<Id> {
+    pub const fn request_id(&self) -> Option<LeafId> {
         self.request_id
     }
 
     /// Returns the id of the response that the entry records.
-    pub const fn response_id(&self) -> Option<Id> {
+    pub const fn response_id(&self) -> Option<LeafId> {
         self.response_id
     }
 
     /// Returns the id of the reply that the entry belongs to.
-    pub const fn reply_id(&self) -> Option<Id> {
+    pub const fn reply_id(&self) -> Option<LeafId> {
         self.reply_id
     }
 
@@ -407,9 +417,9 @@ impl Draft {
     }
 }
 
-fn sorted(codes: impl IntoIterator<Item = Token>) -> Value {
-    let codes: std::collections::BTreeSet<Token> = codes.into_iter().collect();
-    codes.iter().map(Token::as_str).collect()
+fn sorted(codes: impl IntoIterator<Item = LeafToken>) -> Value {
+    let codes: std::collections::BTreeSet<LeafToken> = codes.into_iter().collect();
+    codes.iter().map(LeafToken::as_str).collect()
 }
 
 #[cfg(test)]
@@ -417,25 +427,28 @@ mod tests {
     use super::*;
     use crate::Salt;
 
-    fn token(text: &str) -> Token {
-        Token::new(text).unwrap()
+    fn token(text: &str) -> LeafToken {
+        LeafToken::new(text).unwrap()
     }
 
     #[test]
     fn a_response_in_full() {
-        let id = Id::from([0x66; 16]);
+        let id = LeafId::from([0x66; 16]);
         let draft = Draft::response()
             .with_response_id(id)
             .with_request_id(id)
             .with_agent(&token("domain-02"), &token("domain"), &token("1.0.0"))
             .with_prompt(Digest::of_bytes(b"prompt"))
-            .with_claimed(Attestation {
+            .with_claimed(ClaimedFlags {
                 within_scope: true,
                 boundaries_respected: true,
                 quality_standards_met: false,
                 constraints_followed: true,
             })
-            .with_verdict(Outcome::Refused, [token("GOV-2"), token("GOV-1"), token("GOV-2")])
+            .with_verdict(
+                GovernanceVerdict::Refused,
+                [token("GOV-2"), token("GOV-1"), token("GOV-2")],
+            )
             .with_claimed_time(Timestamp::from_unix_millis(1000))
             .with_part(Part::new(token("b"), Salt::new([1; 32]), *b"2"))
             .with_part(Part::new(token("a"), Salt::new([1; 32]), *b"1"));
@@ -445,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kind_does_not_list_is_refused() {
+    fn members_of_other_kinds_are_rejected() {
         let key = Digest::of_bytes(b"");
         let table = [
             (

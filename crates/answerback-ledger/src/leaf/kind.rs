@@ -6,11 +6,11 @@ macro_rules! kinds {
         /// The kind of an entry in the log.
         #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
         #[expect(clippy::exhaustive_enums, reason = "the format defines exactly these")]
-        pub enum Kind {
+        pub enum LeafKind {
             $($(#[$doc])* $name),*
         }
 
-        impl Kind {
+        impl LeafKind {
             /// All kinds.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
@@ -44,22 +44,22 @@ kinds! {
     Prune = "prune",
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for LeafKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.as_str())
     }
 }
 
-impl FromStr for Kind {
-    type Err = KindError;
+impl FromStr for LeafKind {
+    type Err = LeafKindError;
 
-    fn from_str(text: &str) -> Result<Self, KindError> {
+    fn from_str(text: &str) -> Result<Self, LeafKindError> {
         let kind = Self::ALL.iter().find(|kind| kind.as_str() == text);
-        kind.copied().ok_or_else(|| KindError(text.chars().take(32).collect()))
+        kind.copied().ok_or_else(|| LeafKindError(text.chars().take(32).collect()))
     }
 }
 
 /// The error for a word that is not a kind of entry.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("no kind of entry: {0:?}")]
-pub struct KindError(String);
+pub struct LeafKindError(String);

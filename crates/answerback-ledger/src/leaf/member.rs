@@ -3,8 +3,8 @@
 use answerback::time::{Timestamp, Zone};
 use serde_json::{Map, Value};
 
-use super::{Id, Kind, Token};
-use crate::note::VerifierKey;
+use super::{LeafId, LeafKind};
+use crate::{LeafToken, VerifierKey};
 
 /// The exclusive upper limit for numbers in a leaf: 2^53. Larger values are written as text.
 pub const LARGEST_NUMBER: u64 = 1 << 53;
@@ -29,11 +29,11 @@ enum Form {
     VerifierKey,
 }
 
-const ANY: &[Kind] = Kind::ALL;
-const ANSWERS: &[Kind] = &[Kind::Response, Kind::Rejected];
-const CALLS: &[Kind] = &[Kind::Request, Kind::Response, Kind::Rejected];
-const ATTEMPTS: &[Kind] = &[Kind::Validation, Kind::Escalation];
-const CASES: &[Kind] = &[Kind::Decision, Kind::Escalation];
+const ANY: &[LeafKind] = LeafKind::ALL;
+const ANSWERS: &[LeafKind] = &[LeafKind::Response, LeafKind::Rejected];
+const CALLS: &[LeafKind] = &[LeafKind::Request, LeafKind::Response, LeafKind::Rejected];
+const ATTEMPTS: &[LeafKind] = &[LeafKind::Validation, LeafKind::Escalation];
+const CASES: &[LeafKind] = &[LeafKind::Decision, LeafKind::Escalation];
 
 const SUBJECTS: &[&str] =
     &["start", "stop", "catalogue", "policy", "manifest", "lock", "key", "clock", "migrate"];
@@ -43,7 +43,7 @@ const FLAGS: [&str; 4] =
     ["boundaries_respected", "constraints_followed", "quality_standards_met", "within_scope"];
 
 /// Lists every member: its name, its form, the kinds that allow it and the kinds that require it.
-const MEMBERS: &[(&str, Form, &[Kind], &[Kind])] = &[
+const MEMBERS: &[(&str, Form, &[LeafKind], &[LeafKind])] = &[
     ("v", Form::Version, ANY, ANY),
     ("kind", Form::Kind, ANY, ANY),
     ("ts", Form::Time, ANY, ANY),
@@ -72,18 +72,18 @@ const MEMBERS: &[(&str, Form, &[Kind], &[Kind])] = &[
     ("tool_sha256", Form::Hex, ANY, &[]),
     ("attempt", Form::Number, ATTEMPTS, &[]),
     ("max_attempts", Form::Number, ATTEMPTS, &[]),
-    ("codes", Form::Codes, &[Kind::Validation, Kind::Escalation, Kind::Rejected], &[]),
-    ("subject", Form::OneOf(SUBJECTS), &[Kind::Config], &[Kind::Config]),
-    ("sha256", Form::Hex, &[Kind::Config], &[]),
-    ("vkey", Form::VerifierKey, &[Kind::Config], &[]),
+    ("codes", Form::Codes, &[LeafKind::Validation, LeafKind::Escalation, LeafKind::Rejected], &[]),
+    ("subject", Form::OneOf(SUBJECTS), &[LeafKind::Config], &[LeafKind::Config]),
+    ("sha256", Form::Hex, &[LeafKind::Config], &[]),
+    ("vkey", Form::VerifierKey, &[LeafKind::Config], &[]),
     ("decision", Form::Token, CASES, &[]),
     ("digest", Form::Hex, CASES, &[]),
     ("revision", Form::Number, CASES, &[]),
-    ("target_index", Form::Decimal, &[Kind::Erasure], &[Kind::Erasure]),
-    ("target_part", Form::Token, &[Kind::Erasure], &[Kind::Erasure]),
-    ("basis", Form::OneOf(BASES), &[Kind::Erasure], &[Kind::Erasure]),
-    ("below", Form::Decimal, &[Kind::Prune], &[Kind::Prune]),
-    ("root", Form::Hex, &[Kind::Prune], &[Kind::Prune]),
+    ("target_index", Form::Decimal, &[LeafKind::Erasure], &[LeafKind::Erasure]),
+    ("target_part", Form::Token, &[LeafKind::Erasure], &[LeafKind::Erasure]),
+    ("basis", Form::OneOf(BASES), &[LeafKind::Erasure], &[LeafKind::Erasure]),
+    ("below", Form::Decimal, &[LeafKind::Prune], &[LeafKind::Prune]),
+    ("root", Form::Hex, &[LeafKind::Prune], &[LeafKind::Prune]),
 ];
 
 /// Explains why bytes or members are not a valid leaf.
@@ -103,7 +103,7 @@ pub enum LeafError {
     #[error("an entry of kind {kind} has no member {member:?}")]
     Unlisted {
         /// The entry's kind.
-        kind: Kind,
+        kind: LeafKind,
         /// The name of the member.
         member: String,
     },
@@ -111,7 +111,7 @@ pub enum LeafError {
     #[error("an entry of kind {kind} needs the member {member:?}")]
     Missing {
         /// The entry's kind.
-        kind: Kind,
+        kind: LeafKind,
         /// The name of the member.
         member: &'static str,
     },
@@ -121,9 +121,9 @@ pub enum LeafError {
 }
 
 /// Checks all members against the table and returns the kind of the leaf.
-pub(super) fn check(members: &Map<String, Value>) -> Result<Kind, LeafError> {
+pub(super) fn check(members: &Map<String, Value>) -> Result<LeafKind, LeafError> {
     let kind = members.get("kind").and_then(Value::as_str).and_then(|word| word.parse().ok());
-    let kind: Kind = kind.ok_or_else(|| LeafError::Form("kind".to_owned()))?;
+    let kind: LeafKind = kind.ok_or_else(|| LeafError::Form("kind".to_owned()))?;
     for (name, value) in members {
         let row =
             MEMBERS.iter().find(|(listed, _, kinds, _)| listed == name && kinds.contains(&kind));
@@ -154,13 +154,13 @@ fn holds(form: Form, value: &Value) -> bool {
     let text = value.as_str();
     match form {
         Form::Version => value.as_u64() == Some(1),
-        Form::Kind => text.is_some_and(|text| text.parse::<Kind>().is_ok()),
+        Form::Kind => text.is_some_and(|text| text.parse::<LeafKind>().is_ok()),
         Form::Time => text.is_some_and(|text| micros_of(text).is_some()),
         Form::Id => text.is_some_and(|text| {
-            Id::parse(text).is_ok() && !text.bytes().any(|byte| byte.is_ascii_uppercase())
+            LeafId::parse(text).is_ok() && !text.bytes().any(|byte| byte.is_ascii_uppercase())
         }),
         Form::Decimal => text.is_some_and(|text| decimal(text).is_some()),
-        Form::Token => text.is_some_and(Token::is_valid),
+        Form::Token => text.is_some_and(LeafToken::is_valid),
         Form::Hex => text.is_some_and(is_hex),
         Form::Number => value.as_u64().is_some_and(|number| number < LARGEST_NUMBER),
         Form::OneOf(words) => text.is_some_and(|text| words.contains(&text)),
@@ -192,12 +192,12 @@ fn part_name(part: &Value) -> Option<&str> {
     let sound = text("alg") == Some("hmac-sha256")
         && text("commit").is_some_and(is_hex)
         && members.get("len")?.as_u64()? < LARGEST_NUMBER;
-    text("name").filter(|name| sound && Token::is_valid(name))
+    text("name").filter(|name| sound && LeafToken::is_valid(name))
 }
 
 fn is_sorted_tokens(value: &Value) -> bool {
     let codes: Option<Vec<_>> = value.as_array().and_then(|codes| {
-        codes.iter().map(|code| code.as_str().filter(|code| Token::is_valid(code))).collect()
+        codes.iter().map(|code| code.as_str().filter(|code| LeafToken::is_valid(code))).collect()
     });
     codes.is_some_and(|codes| codes.is_sorted_by(|one, next| one < next))
 }

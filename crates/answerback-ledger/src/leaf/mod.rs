@@ -10,11 +10,9 @@ mod id;
 mod kind;
 mod member;
 mod sealed;
-mod token;
 
-pub use draft::{Attestation, Basis, Draft, Outcome, Subject};
-pub use id::{Id, IdError};
-pub use kind::{Kind, KindError};
+pub use draft::{Basis, ClaimedFlags, Draft, GovernanceVerdict, Subject};
+pub use id::{LeafId, LeafIdError};
+pub use kind::{LeafKind, LeafKindError};
 pub use member::{LARGEST_NUMBER, LeafError, time_of};
 pub use sealed::{Commitment, LARGEST_LEAF, Leaf};
-pub use token::{Token, TokenError};

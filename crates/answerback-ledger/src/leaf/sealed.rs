@@ -1,7 +1,7 @@
 use serde_json::{Map, Value};
 
 use super::member::{self, decimal, micros_of};
-use super::{Id, Kind, LeafError};
+use super::{LeafError, LeafId, LeafKind};
 use crate::Hash;
 
 /// The maximum length of a leaf, in bytes.
@@ -11,7 +11,7 @@ pub const LARGEST_LEAF: usize = 8192;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Leaf {
     bytes: Vec<u8>,
-    kind: Kind,
+    kind: LeafKind,
     micros: i64,
     members: Map<String, Value>,
 }
@@ -31,7 +31,7 @@ pub struct Commitment {
 impl Leaf {
     pub(super) fn sealed(
         bytes: Vec<u8>,
-        kind: Kind,
+        kind: LeafKind,
         micros: i64,
         members: Map<String, Value>,
     ) -> Self {
@@ -72,7 +72,7 @@ impl Leaf {
     }
 
     /// Returns the kind of the entry.
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> LeafKind {
         self.kind
     }
 
@@ -97,8 +97,8 @@ impl Leaf {
     }
 
     /// Returns the value of a member if it is a UUID.
-    pub fn id(&self, name: &str) -> Option<Id> {
-        self.text(name).and_then(|text| Id::parse(text).ok())
+    pub fn id(&self, name: &str) -> Option<LeafId> {
+        self.text(name).and_then(|text| LeafId::parse(text).ok())
     }
 
     /// Returns the value of a member if it is a whole number written as text.
@@ -125,9 +125,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_writer_would_have_written_is_refused() {
+    fn only_the_exact_written_form_is_parsed() {
         let good = r#"{"kind":"request","ts":"2026-11-15T18:24:44.727091Z","v":1}"#;
-        assert_eq!(Leaf::parse(good.as_bytes()).unwrap().kind(), Kind::Request);
+        assert_eq!(Leaf::parse(good.as_bytes()).unwrap().kind(), LeafKind::Request);
         for (from, to) in [
             (r#""v":1"#, r#""v":2"#),
             (r#""v":1"#, r#""v": 1"#),

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::Open;
 use crate::{
-    CaseFilter, CaseStatus, Event, Gap, NewCase, Settings, StoreError, StreamFilter,
+    CaseFilter, CaseStatus, EventGap, NewCase, Settings, StoreError, StoredEvent, StreamFilter,
     case_reference, entry_reference,
 };
 
@@ -54,19 +54,19 @@ pub(super) fn attempts_compare_and_swap(open: Open<'_>) {
     assert!(swap(None, Some(first.clone())));
     // Another writer has already stored a state.
     assert!(!swap(None, Some(first.clone())));
-    let kept = store.attempt(&key).unwrap().unwrap();
-    assert_eq!(kept.state, first);
+    let stored = store.attempt(&key).unwrap().unwrap();
+    assert_eq!(stored.state, first);
     let second = stepped(Some(first), at(1000));
-    assert!(!swap(Some(kept.revision + 1), Some(second.clone())));
-    assert!(swap(Some(kept.revision), Some(second.clone())));
+    assert!(!swap(Some(stored.revision + 1), Some(second.clone())));
+    assert!(swap(Some(stored.revision), Some(second.clone())));
     let again = store.attempt(&key).unwrap().unwrap();
-    assert!(again.state == second && again.revision > kept.revision);
+    assert!(again.state == second && again.revision > stored.revision);
     // An expired state is not returned, and does not block a new one.
     clock.store(1000 + 10 * 24 * 3600, Ordering::Relaxed);
     assert_eq!(store.attempt(&key).unwrap(), None);
     assert!(swap(None, Some(stepped(None, at(1000 + 10 * 24 * 3600)))));
-    let kept = store.attempt(&key).unwrap().unwrap();
-    assert!(swap(Some(kept.revision), None));
+    let stored = store.attempt(&key).unwrap().unwrap();
+    assert!(swap(Some(stored.revision), None));
     assert_eq!(store.attempt(&key).unwrap(), None);
 }
 
@@ -97,8 +97,8 @@ pub(super) fn attempts_are_swept(open: Open<'_>) {
     }
     put("blocked", blocked(at(999)));
     let left = || {
-        let kept = |name: &&&str| store.attempt(&key(name)).unwrap().is_some();
-        names.iter().chain(&["blocked"]).filter(kept).copied().collect::<Vec<_>>()
+        let stored = |name: &&&str| store.attempt(&key(name)).unwrap().is_some();
+        names.iter().chain(&["blocked"]).filter(stored).copied().collect::<Vec<_>>()
     };
     let sweep = |now, most| {
         let mut engine = store.opener().writer().unwrap();
@@ -116,26 +116,26 @@ pub(super) fn attempts_are_swept(open: Open<'_>) {
     assert_eq!(left(), [""; 0]);
 }
 
-pub(super) fn notes_lapse(open: Open<'_>) {
+pub(super) fn notes_expire(open: Open<'_>) {
     let clock = Arc::new(AtomicI64::new(1000));
     let store = open("notes", &by_hand(&clock)).unwrap();
-    let part = store.part("document", *b"told").unwrap();
+    let part = store.part("document", *b"result").unwrap();
     let entry = store.append(Draft::request().with_part(part)).unwrap().wait().unwrap().value;
     let keep = |name: &'static str, text: &'static str, seconds, reference: Option<String>| {
         let unit = move |transaction: &mut dyn crate::Transaction| {
-            transaction.keep_note(name, text, at(seconds), reference.as_deref())?;
+            transaction.store_note(name, text, at(seconds), reference.as_deref())?;
             transaction.note(name)
         };
         store.write(unit).unwrap().wait().unwrap().value
     };
-    let told = Some(entry_reference(entry.index));
+    let reference = Some(entry_reference(entry.index));
     assert_eq!(store.note("a").unwrap(), None);
-    assert_eq!(keep("a", "first", 2000, told.clone()).as_deref(), Some("first"));
+    assert_eq!(keep("a", "first", 2000, reference.clone()).as_deref(), Some("first"));
     // A note that replaces another one does not inherit its references.
     assert_eq!(keep("a", "second", 2000, None).as_deref(), Some("second"));
-    keep("b", "told", 3000, told);
-    assert_eq!(store.note("b").unwrap().as_deref(), Some("told"));
-    let document = answerback_ledger::Token::new("document").unwrap();
+    keep("b", "result", 3000, reference);
+    assert_eq!(store.note("b").unwrap().as_deref(), Some("result"));
+    let document = answerback_ledger::LeafToken::new("document").unwrap();
     let basis = answerback_ledger::leaf::Basis::Request;
     store.erase(entry.index, document, basis).unwrap().wait().unwrap();
     assert_eq!(store.note("b").unwrap(), None);
@@ -172,15 +172,15 @@ pub(super) fn the_first_decision_wins(open: Open<'_>) {
     let decided = decide(approve.clone()).unwrap();
     // The decision returns the private data once more.
     assert_eq!(decided.private.as_deref(), Some(b"sealed".as_slice()));
-    let kept = store.case(&first.case.id).unwrap().unwrap();
-    assert_eq!((kept.case.decision(), &kept.private), (Some(&Decision::Approve), &None));
-    let id = kept.case.id.clone();
+    let stored = store.case(&first.case.id).unwrap().unwrap();
+    assert_eq!((stored.case.decision(), &stored.private), (Some(&Decision::Approve), &None));
+    let id = stored.case.id.clone();
     let keep = |bytes: Option<&'static [u8]>| {
         let id = id.clone();
         let unit =
-            move |transaction: &mut dyn crate::Transaction| transaction.keep_private(&id, bytes);
+            move |transaction: &mut dyn crate::Transaction| transaction.store_private(&id, bytes);
         store.write(unit).unwrap().wait().unwrap();
-        store.case(&kept.case.id).unwrap().unwrap().private
+        store.case(&stored.case.id).unwrap().unwrap().private
     };
     assert_eq!(keep(Some(b"answer")).as_deref(), Some(b"answer".as_slice()));
     assert_eq!(keep(None), None);
@@ -200,7 +200,7 @@ pub(super) fn the_first_decision_wins(open: Open<'_>) {
     assert_eq!((page.cases.len(), rest.cases.len(), rest.next), (2, 1, None));
     clock.store(2000, Ordering::Relaxed);
     assert_eq!(count(waiting), 0);
-    assert_eq!(count(CaseFilter::default().with_status(CaseStatus::Lapsed)), 2);
+    assert_eq!(count(CaseFilter::default().with_status(CaseStatus::Expired)), 2);
     let missing = UuidV7::from_time(at(1), [9; 10]);
     let submission = Submission::about(&first.case, Decision::Approve);
     let unknown = store
@@ -212,12 +212,12 @@ pub(super) fn the_first_decision_wins(open: Open<'_>) {
 
 /// Checks that erasing an entry also erases the content of cases that comes from it, and nothing
 /// else.
-pub(super) fn a_case_goes_with_what_it_comes_from(open: Open<'_>) {
-    let store = open("told", &|settings| settings).unwrap();
+pub(super) fn erasing_an_entry_erases_its_cases(open: Open<'_>) {
+    let store = open("result", &|settings| settings).unwrap();
     let part = store.part("seen", *b"words").unwrap();
     let entry = |tool: &str| Draft::request().with_tool(tool).with_part(part.clone());
     let drafts = [entry("first"), entry("last"), entry("decision")];
-    let told = store.write(move |transaction| {
+    let result = store.write(move |transaction| {
         let mut indexes = Vec::new();
         for draft in &drafts {
             indexes.push(transaction.append(draft)?.index);
@@ -240,21 +240,22 @@ pub(super) fn a_case_goes_with_what_it_comes_from(open: Open<'_>) {
             transaction.put_case(&new)?;
             let submission = Submission::about(&case, decision).with_by("somebody");
             transaction.decide_case(&id, &submission)?;
-            transaction.said_in(&id, &references[2])?;
+            transaction.add_words_source(&id, &references[2])?;
             transaction.append_event("notes", "note", Some(&case_reference(&id)), b"note")?;
             cases.push(id);
         }
         // A retry state without such a reference stays.
         let key = RetryKey::of_conversation("thread", "other");
         transaction.swap_attempt(&key, None, Some(&stepped(None, transaction.now())))?;
-        transaction.attempt_from(&key, &references[0])?;
-        transaction.attempt_from(&RetryKey::of_conversation("thread", "none"), &references[0])?;
+        transaction.add_attempt_source(&key, &references[0])?;
+        transaction
+            .add_attempt_source(&RetryKey::of_conversation("thread", "none"), &references[0])?;
         Ok((indexes, cases, transaction.attempt_sources(&key)?))
     });
-    let (indexes, cases, sources) = told.unwrap().wait().unwrap().value;
+    let (indexes, cases, sources) = result.unwrap().wait().unwrap().value;
     assert_eq!(sources, [entry_reference(indexes[0])]);
     let erase = |index: u64| {
-        let part = answerback_ledger::Token::new("seen").unwrap();
+        let part = answerback_ledger::LeafToken::new("seen").unwrap();
         store.erase(index, part, answerback_ledger::leaf::Basis::Request).unwrap().wait().unwrap();
     };
     let notes = || -> Vec<bool> {
@@ -318,7 +319,7 @@ pub(super) fn events_count_without_holes(open: Open<'_>) {
         .unwrap()
         .value;
     let last = store.events(41, None, 9).unwrap().events.remove(0);
-    assert_eq!((Some(last.seq), last.kind.as_str()), (end, Event::END));
+    assert_eq!((Some(last.seq), last.kind.as_str()), (end, StoredEvent::END));
     assert_eq!(last.body.unwrap().len(), 64);
     let again = store
         .write(|transaction| transaction.end_stream("one", Some("who")))
@@ -362,11 +363,11 @@ pub(super) fn events_count_without_holes(open: Open<'_>) {
     assert_eq!(store.prune_events(20).unwrap().wait().unwrap().value, 19);
     assert_eq!(store.prune_events(20).unwrap().wait().unwrap().value, 0);
     let page = store.events(5, None, 3).unwrap();
-    assert_eq!((page.gap, page.events[0].seq), (Some(Gap { from: 6, to: 19 }), 20));
+    assert_eq!((page.gap, page.events[0].seq), (Some(EventGap { from: 6, to: 19 }), 20));
     assert_eq!(store.events(19, None, 3).unwrap().gap, None);
     assert_eq!(store.prune_events(45).unwrap().wait().unwrap().value, 24);
     let page = store.events(5, None, 3).unwrap();
-    assert_eq!((page.gap, page.events[0].seq), (Some(Gap { from: 6, to: 44 }), 45));
+    assert_eq!((page.gap, page.events[0].seq), (Some(EventGap { from: 6, to: 44 }), 45));
     assert_eq!(store.events(0, Some("answerback/own"), 3).unwrap().events[0].seq, 44);
     let gone = store.stream("one").unwrap().unwrap();
     assert_eq!((store.event_minimum().unwrap(), gone.newest, gone.events), (45, 0, 11));
@@ -376,7 +377,7 @@ pub(super) fn events_count_without_holes(open: Open<'_>) {
     assert_eq!(store.head().unwrap().size, 1);
 }
 
-pub(super) fn blobs_are_kept_by_digest(open: Open<'_>) {
+pub(super) fn blobs_are_stored_by_digest(open: Open<'_>) {
     let store = open("blobs", &|settings| settings.with_largest_blob(1000)).unwrap();
     let put = |bytes: Vec<u8>| {
         store.write(move |transaction| transaction.put_blob(&bytes, None)).unwrap().wait()

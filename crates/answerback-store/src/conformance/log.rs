@@ -3,13 +3,13 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use answerback_ledger::leaf::Basis;
 use answerback_ledger::tree::Frontier;
-use answerback_ledger::{Checkpoint, Draft, Hash, Id, Kind, Token};
+use answerback_ledger::{Checkpoint, Draft, Hash, LeafId, LeafKind, LeafToken};
 
 use super::Open;
-use crate::{Filter, Store, StoreError, entry_reference};
+use crate::{EntryFilter, Store, StoreError, entry_reference};
 
-fn id(number: u8) -> Id {
-    Id::from([number; 16])
+fn id(number: u8) -> LeafId {
+    LeafId::from([number; 16])
 }
 
 pub(super) fn filled(store: &Store, count: u64) {
@@ -29,7 +29,7 @@ pub(super) fn the_first_entry_is_the_start(open: Open<'_>) {
     let head = store.head().unwrap();
     assert_eq!((head.size, head.minimum), (1, 0));
     let first = store.entry(0).unwrap().unwrap();
-    assert_eq!((first.leaf.kind(), first.leaf.text("subject")), (Kind::Config, Some("start")));
+    assert_eq!((first.leaf.kind(), first.leaf.text("subject")), (LeafKind::Config, Some("start")));
     assert_eq!(first.leaf.text("vkey"), Some(store.verifier_key().unwrap().to_string().as_str()));
     assert_eq!(store.origin().unwrap(), "example.org/start");
     assert_eq!(store.first_key().unwrap(), head.signer);
@@ -38,7 +38,7 @@ pub(super) fn the_first_entry_is_the_start(open: Open<'_>) {
     assert!(matches!(other, Err(StoreError::Unfit(_))), "{other:?}");
 }
 
-pub(super) fn what_is_appended_is_durable_and_proven(open: Open<'_>) {
+pub(super) fn an_appended_entry_is_durable_and_has_a_proof(open: Open<'_>) {
     let store = open("durable", &|settings| settings).unwrap();
     filled(&store, 600);
     let head = store.head().unwrap();
@@ -84,7 +84,7 @@ pub(super) fn time_only_rises(open: Open<'_>) {
     filled(&store, 2);
     filled(&store, 2);
     assert_eq!(store.stats().clock_steps, 1);
-    let page = store.entries(&Filter::default(), None, 100).unwrap();
+    let page = store.entries(&EntryFilter::default(), None, 100).unwrap();
     let times: Vec<i64> = page.entries.iter().map(|entry| entry.leaf.micros()).collect();
     assert!(times.is_sorted_by(|one, next| one < next), "{times:?}");
     let steps: Vec<_> =
@@ -146,7 +146,7 @@ pub(super) fn entries_are_found(open: Open<'_>) {
         settings.with_clock(move || read.fetch_add(1_000_000, Ordering::Relaxed))
     })
     .unwrap();
-    let token = |text: &str| Token::new(text).unwrap();
+    let token = |text: &str| LeafToken::new(text).unwrap();
     for number in 0..20_u8 {
         let part = store.part("seen", format!("word{number} common").into_bytes()).unwrap();
         let tool = if number % 2 == 0 { "even" } else { "odd" };
@@ -159,26 +159,27 @@ pub(super) fn entries_are_found(open: Open<'_>) {
             .with_part(part);
         store.append(draft).unwrap().wait().unwrap();
     }
-    let count = |filter: Filter| store.entries(&filter, None, 100).unwrap().entries.len();
-    assert_eq!(count(Filter::default()), 21);
-    assert_eq!(count(Filter::default().with_tool("even")), 10);
-    assert_eq!(count(Filter::default().with_tool("even").with_outcome("error")), 5);
-    assert_eq!(count(Filter::default().with_agent("agent-3")), 5);
-    assert_eq!(count(Filter::default().with_kind(Kind::Config)), 1);
-    assert_eq!(count(Filter::default().with_request_id(id(7))), 1);
-    assert_eq!(count(Filter::default().with_response_id(id(7))), 0);
+    let count = |filter: EntryFilter| store.entries(&filter, None, 100).unwrap().entries.len();
+    assert_eq!(count(EntryFilter::default()), 21);
+    assert_eq!(count(EntryFilter::default().with_tool("even")), 10);
+    assert_eq!(count(EntryFilter::default().with_tool("even").with_outcome("error")), 5);
+    assert_eq!(count(EntryFilter::default().with_agent("agent-3")), 5);
+    assert_eq!(count(EntryFilter::default().with_kind(LeafKind::Config)), 1);
+    assert_eq!(count(EntryFilter::default().with_request_id(id(7))), 1);
+    assert_eq!(count(EntryFilter::default().with_response_id(id(7))), 0);
     let times: Vec<i64> = store
-        .entries(&Filter::default(), None, 100)
+        .entries(&EntryFilter::default(), None, 100)
         .unwrap()
         .entries
         .iter()
         .map(|entry| entry.leaf.micros())
         .collect();
-    assert_eq!(count(Filter::default().since(times[5]).until(times[9])), 4);
+    assert_eq!(count(EntryFilter::default().since(times[5]).until(times[9])), 4);
     // Pages work in both directions.
-    for filter in
-        [Filter::default().with_tool("odd"), Filter::default().with_tool("odd").newest_first()]
-    {
+    for filter in [
+        EntryFilter::default().with_tool("odd"),
+        EntryFilter::default().with_tool("odd").newest_first(),
+    ] {
         let (mut seen, mut cursor) = (Vec::new(), None);
         loop {
             let page = store.entries(&filter, cursor, 3).unwrap();
@@ -193,15 +194,15 @@ pub(super) fn entries_are_found(open: Open<'_>) {
     }
     // Full-text search works after the index was built.
     assert_eq!(store.rebuild_text().unwrap(), 21);
-    assert_eq!(count(Filter::default().with_text("word7")), 1);
-    assert_eq!(count(Filter::default().with_text("common").with_tool("even")), 10);
-    assert_eq!(count(Filter::default().with_text("common word7").newest_first()), 1);
-    assert_eq!(count(Filter::default().with_text("\" OR body:*")), 0);
+    assert_eq!(count(EntryFilter::default().with_text("word7")), 1);
+    assert_eq!(count(EntryFilter::default().with_text("common").with_tool("even")), 10);
+    assert_eq!(count(EntryFilter::default().with_text("common word7").newest_first()), 1);
+    assert_eq!(count(EntryFilter::default().with_text("\" OR body:*")), 0);
 }
 
 pub(super) fn entries_are_found_across_tiles(open: Open<'_>) {
     let store = open("spread", &|settings| settings).unwrap();
-    let token = |text: &str| Token::new(text).unwrap();
+    let token = |text: &str| LeafToken::new(text).unwrap();
     let rare = [5, 255, 256, 700, 701, 1023, 1100];
     let tickets: Vec<_> = (1..1200_u64)
         .map(|index| {
@@ -214,7 +215,7 @@ pub(super) fn entries_are_found_across_tiles(open: Open<'_>) {
     for (ticket, index) in tickets.into_iter().zip(1..) {
         assert_eq!(ticket.wait().unwrap().value.index, index);
     }
-    let found = |filter: &Filter, most| {
+    let found = |filter: &EntryFilter, most| {
         let (mut seen, mut cursor) = (Vec::new(), None);
         loop {
             let page = store.entries(filter, cursor, most).unwrap();
@@ -225,7 +226,7 @@ pub(super) fn entries_are_found_across_tiles(open: Open<'_>) {
             }
         }
     };
-    let tool = Filter::default().with_tool("rare");
+    let tool = EntryFilter::default().with_tool("rare");
     let backwards: Vec<u64> = rare.iter().rev().copied().collect();
     for most in [1, 2, 7, 100] {
         assert_eq!(found(&tool, most), rare);
@@ -233,12 +234,15 @@ pub(super) fn entries_are_found_across_tiles(open: Open<'_>) {
         assert_eq!(found(&tool.clone().with_agent("late"), most), rare[3..]);
         assert_eq!(found(&tool.clone().with_agent("nobody"), most), [0_u64; 0]);
     }
-    assert_eq!(found(&Filter::default().with_agent("late"), 77), (600..1200).collect::<Vec<_>>());
+    assert_eq!(
+        found(&EntryFilter::default().with_agent("late"), 77),
+        (600..1200).collect::<Vec<_>>()
+    );
     store.prune(300, &mut |_| ()).unwrap();
     assert_eq!(found(&tool, 3), rare[2..]);
 }
 
-pub(super) fn an_erased_part_is_gone(open: Open<'_>) {
+pub(super) fn an_erased_part_is_removed(open: Open<'_>) {
     let store = open("erased", &|settings| settings).unwrap();
     let secret = b"a secret that must go".to_vec();
     let parts =
@@ -257,10 +261,10 @@ pub(super) fn an_erased_part_is_gone(open: Open<'_>) {
         .unwrap();
     let (index, blob) = done.value;
     store.rebuild_text().unwrap();
-    let text = Filter::default().with_text("secret");
+    let text = EntryFilter::default().with_text("secret");
     assert_eq!(store.entries(&text, None, 9).unwrap().entries.len(), 1);
     let before = store.receipt(index).unwrap();
-    let part = Token::new("seen").unwrap();
+    let part = LeafToken::new("seen").unwrap();
     let erased = store.erase(index, part.clone(), Basis::Secret).unwrap().wait().unwrap().value;
     let entry = store.entry(index).unwrap().unwrap();
     let names: Vec<&str> = entry.parts.iter().map(|part| part.name().as_str()).collect();
@@ -269,7 +273,7 @@ pub(super) fn an_erased_part_is_gone(open: Open<'_>) {
     assert_eq!(store.events(0, None, 9).unwrap().events[0].body, None);
     assert_eq!(store.entries(&text, None, 9).unwrap().entries.len(), 0);
     let says = store.entry(erased.entry.index).unwrap().unwrap().leaf;
-    assert_eq!((says.kind(), says.index("target_index")), (Kind::Erasure, Some(index)));
+    assert_eq!((says.kind(), says.index("target_index")), (LeafKind::Erasure, Some(index)));
     let key = store.verifier_key().unwrap();
     assert!(before.verify(&key).is_ok() && store.receipt(index).unwrap().verify(&key).is_ok());
     let again = store.erase(index, part, Basis::Secret).unwrap().wait();
@@ -285,7 +289,7 @@ pub(super) fn pruning_keeps_proofs(open: Open<'_>) {
     assert_eq!(store.head().unwrap().minimum, 512);
     assert!(store.entry(511).unwrap().is_none() && store.entry(512).unwrap().is_some());
     let says = store.entry(pruned.entry.index).unwrap().unwrap().leaf;
-    assert_eq!((says.kind(), says.index("below")), (Kind::Prune, Some(512)));
+    assert_eq!((says.kind(), says.index("below")), (LeafKind::Prune, Some(512)));
     let key = store.verifier_key().unwrap();
     for index in [512, 767, 999, size] {
         assert!(store.receipt(index).unwrap().verify(&key).is_ok(), "{index}");
@@ -294,7 +298,7 @@ pub(super) fn pruning_keeps_proofs(open: Open<'_>) {
     // The tiles contain the hashes of pruned entries.
     assert!(!store.consistency(300, size).unwrap().is_empty());
     assert!(matches!(store.prune(600, &mut |_| ()), Err(StoreError::Missing(_))));
-    assert_eq!(store.entries(&Filter::default(), None, 1).unwrap().entries[0].index, 512);
+    assert_eq!(store.entries(&EntryFilter::default(), None, 1).unwrap().entries[0].index, 512);
     drop(store);
     let store = open("pruned", &|settings| settings).unwrap();
     filled(&store, 30);

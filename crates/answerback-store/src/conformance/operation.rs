@@ -3,13 +3,13 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
 use answerback_ledger::anchor::AnchorError;
-use answerback_ledger::{Anchor, Checkpoint, Draft, Hash, Id, Kind, Note, VerifierKey};
+use answerback_ledger::{Anchor, Checkpoint, Draft, Hash, LeafId, LeafKind, Note, VerifierKey};
 
 use super::Open;
 use super::log::filled;
-use crate::{Filter, Health, OnFailure, StoreError, Ticket};
+use crate::{EntryFilter, OnFailure, StoreError, StoreHealth, Ticket};
 
-pub(super) fn a_failing_unit_takes_back_only_itself(open: Open<'_>) {
+pub(super) fn a_failing_unit_is_rolled_back_alone(open: Open<'_>) {
     let store = open("failing", &|settings| settings).unwrap();
     // Block the writer, so that all units go into one batch.
     let (release, released) = mpsc::channel::<()>();
@@ -22,7 +22,7 @@ pub(super) fn a_failing_unit_takes_back_only_itself(open: Open<'_>) {
         .map(|number| {
             store
                 .write(move |transaction| {
-                    let part = Id::from([number; 16]);
+                    let part = LeafId::from([number; 16]);
                     let appended = transaction.append(&Draft::request().with_request_id(part))?;
                     transaction.put_blob(&[number], None)?;
                     match number {
@@ -43,7 +43,7 @@ pub(super) fn a_failing_unit_takes_back_only_itself(open: Open<'_>) {
     let blob = |number: u8| store.blob(&answerback::Digest::of_bytes(&[number])).unwrap().is_some();
     assert_eq!((0..6).map(blob).collect::<Vec<_>>(), [true, true, false, true, false, true]);
     assert_eq!(store.head().unwrap().size, 5);
-    assert_eq!((store.stats().health, store.stats().units_failed), (Health::Good, 2));
+    assert_eq!((store.stats().health, store.stats().units_failed), (StoreHealth::Good, 2));
 }
 
 pub(super) fn two_handles_share_one_chain(open: Open<'_>) {
@@ -64,7 +64,7 @@ pub(super) fn two_handles_share_one_chain(open: Open<'_>) {
     assert_eq!(open("shared", &|settings| settings).unwrap().head().unwrap(), head);
 }
 
-pub(super) fn a_full_queue_is_an_answer(open: Open<'_>) {
+pub(super) fn a_full_queue_is_an_error(open: Open<'_>) {
     let small = |settings: crate::Settings| settings.with_queue(2, 1 << 20);
     let store = open("full", &|settings| small(settings).with_on_failure(OnFailure::Open)).unwrap();
     let (release, released) = mpsc::channel::<()>();
@@ -83,8 +83,8 @@ pub(super) fn a_full_queue_is_an_answer(open: Open<'_>) {
     assert!(matches!(full, StoreError::Busy) && full.is_temporary());
     // With `on_failure` set to open, the reply is sent and the failure is counted. A unit's own
     // error is not excused.
-    assert!(store.excuse(full).is_ok());
-    assert!(store.excuse(StoreError::unit("no")).is_err());
+    assert!(store.apply_failure_policy(full).is_ok());
+    assert!(store.apply_failure_policy(StoreError::unit("no")).is_err());
     release.send(()).unwrap();
     hold.unwrap().wait().unwrap();
     for ticket in waiting {
@@ -94,7 +94,7 @@ pub(super) fn a_full_queue_is_an_answer(open: Open<'_>) {
     assert_eq!((stats.queue_full, stats.unrecorded, stats.withheld), (1, 1, 1));
     drop(store);
     let store = open("full", &small).unwrap();
-    assert!(matches!(store.excuse(StoreError::Busy), Err(StoreError::Busy)));
+    assert!(matches!(store.apply_failure_policy(StoreError::Busy), Err(StoreError::Busy)));
 }
 
 pub(super) fn a_key_is_changed_by_an_entry(open: Open<'_>) {
@@ -117,7 +117,7 @@ pub(super) fn a_key_is_changed_by_an_entry(open: Open<'_>) {
     drop((store, other));
     let store = open("rotated", &|settings| settings).unwrap();
     filled(&store, 1);
-    assert_eq!(store.entries(&Filter::default(), None, 9).unwrap().entries.len(), 6);
+    assert_eq!(store.entries(&EntryFilter::default(), None, 9).unwrap().entries.len(), 6);
 }
 
 /// Checks that concurrent rotations run one after the other, and that the file always contains the
@@ -152,7 +152,8 @@ pub(super) fn keys_are_changed_one_after_the_other(open: Open<'_>) {
         }
     });
     // Each key signs the checkpoint that names the next one.
-    let changes = store.entries(&Filter::default().with_kind(Kind::Config), None, 99).unwrap();
+    let changes =
+        store.entries(&EntryFilter::default().with_kind(LeafKind::Config), None, 99).unwrap();
     let mut key = store.first_key().unwrap();
     for entry in changes.entries.iter().filter(|entry| entry.leaf.text("subject") == Some("key")) {
         let next = VerifierKey::parse(entry.leaf.text("vkey").unwrap()).unwrap();
@@ -223,7 +224,7 @@ impl Anchor for Failing {
 
 /// Checks that the log continues without its anchor, and that a warning is reported until the
 /// anchor is written again.
-pub(super) fn an_anchor_that_fails_shows(open: Open<'_>) {
+pub(super) fn a_failing_anchor_is_reported(open: Open<'_>) {
     let fails = Arc::new(AtomicBool::new(false));
     let store = open("unanchored", &|settings| {
         let fails = Arc::clone(&fails);
@@ -238,7 +239,7 @@ pub(super) fn an_anchor_that_fails_shows(open: Open<'_>) {
     filled(&store, 1);
     let stats = store.stats();
     // The anchor may have been tried once more in the meantime.
-    assert!(stats.anchor_failures >= 2 && stats.health == Health::Good);
+    assert!(stats.anchor_failures >= 2 && stats.health == StoreHealth::Good);
     let said = [
         quiet.warnings.clone(),
         vec!["the anchor second/anchor cannot be used: no room".to_owned()],

@@ -4,19 +4,21 @@ use answerback_ledger::tree::frontier_at;
 use data_encoding::BASE64;
 
 use super::line::{self, CheckpointLine, EntryLine, FirstLine, PartOf, RangeLine, RangeOf};
-use super::{ExportError, ExportProgress, PAGE, Span, checkpoints, leaves, otel, parsed};
+use super::range::ExportRange;
+use super::visit::{PAGE, checkpoints, leaves, parsed};
+use super::{ExportError, ExportProgress, otel};
 use crate::engine::{EngineRead, Hashes};
-use crate::{Filter, StoreError};
+use crate::{EntryFilter, StoreError};
 
 /// Writes a range of the log as JSON lines.
 pub(super) fn write(
     read: &mut dyn EngineRead,
-    span: &Span,
+    span: &ExportRange,
     with_otel: bool,
     output: &mut dyn Write,
     progress: &mut dyn FnMut(ExportProgress),
 ) -> Result<(), ExportError> {
-    let Span { origin, vkey, from, size, .. } = span;
+    let ExportRange { origin, vkey, from, size, .. } = span;
     let first = FirstLine { answerback_ledger: 1, origin, vkey, from: *from, size: *size };
     line::write(output, &first)?;
     if *from > 0 {
@@ -25,7 +27,7 @@ pub(super) fn write(
         line::write(output, &RangeLine { range: RangeOf { from: *from, hashes } })?;
     }
     let total = size - from;
-    leaves(read, &Filter::default(), *from..*size, &mut |index, bytes, read| {
+    leaves(read, &EntryFilter::default(), *from..*size, &mut |index, bytes, read| {
         let leaf = parsed(index, &bytes)?;
         let parts = if leaf.member("parts").is_some() {
             PartOf::all(&read.parts(index).map_err(StoreError::from)?)

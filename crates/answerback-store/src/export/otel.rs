@@ -1,6 +1,6 @@
 //! Maps the members of a leaf to OpenTelemetry's conventions for generative AI.
 
-use answerback_ledger::{Kind, Leaf};
+use answerback_ledger::{Leaf, LeafKind};
 use serde_json::{Map, Value};
 
 const OPERATION: &str = "gen_ai.operation.name";
@@ -49,7 +49,7 @@ fn is_about_tool(leaf: &Leaf) -> bool {
 
 fn operation(leaf: &Leaf) -> Option<&'static str> {
     match leaf.kind() {
-        Kind::Request | Kind::Response | Kind::Rejected | Kind::Validation => {
+        LeafKind::Request | LeafKind::Response | LeafKind::Rejected | LeafKind::Validation => {
             if is_about_tool(leaf) {
                 Some("execute_tool")
             } else {
@@ -62,7 +62,7 @@ fn operation(leaf: &Leaf) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use answerback_ledger::{Draft, Id, Token};
+    use answerback_ledger::{Draft, LeafId, LeafToken};
 
     use super::*;
 
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn names() {
-        let (id, token) = (Id::from([0x42; 16]), |text| Token::new(text).unwrap());
+        let (id, token) = (LeafId::from([0x42; 16]), |text| LeafToken::new(text).unwrap());
         let call = Draft::response()
             .with_request_id(id)
             .with_response_id(id)

@@ -13,8 +13,10 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 use serde_json::{Map, Value};
 
-use super::{ExportError, ExportProgress, Span, leaves, otel, parsed};
-use crate::Filter;
+use super::range::ExportRange;
+use super::visit::{leaves, parsed};
+use super::{ExportError, ExportProgress, otel};
+use crate::EntryFilter;
 use crate::engine::EngineRead;
 
 /// The number of entries in a row group, which is held in memory.
@@ -207,7 +209,7 @@ fn there<T>(values: impl Iterator<Item = Option<T>>) -> (Vec<T>, Vec<i16>) {
 /// Writes a range of the log as a Parquet file.
 pub(super) fn write(
     read: &mut dyn EngineRead,
-    span: &Span,
+    span: &ExportRange,
     output: &mut (dyn Write + Send),
     progress: &mut dyn FnMut(ExportProgress),
 ) -> Result<(), ExportError> {
@@ -226,7 +228,7 @@ pub(super) fn write(
     let mut file = SerializedFileWriter::new(output, Arc::new(schema), Arc::new(properties))?;
     let total = span.size - span.from;
     let mut waiting = Vec::new();
-    leaves(read, &Filter::default(), span.from..span.size, &mut |index, bytes, _| {
+    leaves(read, &EntryFilter::default(), span.from..span.size, &mut |index, bytes, _| {
         let leaf = parsed(index, &bytes)?;
         let attributes = otel::attributes(&leaf);
         waiting.push(ParquetRow { index, leaf, bytes, attributes });

@@ -6,14 +6,16 @@ use answerback_ledger::tile::{TilePath, WIDTH, bundle};
 use answerback_ledger::tree::HashReader;
 
 use super::line::{self, CheckpointLine, PartOf, PartsLine};
-use super::{ExportError, ExportProgress, Span, checkpoints, leaves, parsed};
+use super::range::ExportRange;
+use super::visit::{checkpoints, leaves, parsed};
+use super::{ExportError, ExportProgress};
 use crate::engine::{EngineRead, Hashes};
-use crate::{Filter, StoreError};
+use crate::{EntryFilter, StoreError};
 
 /// Writes the log as a C2SP tlog-tiles directory.
 pub(super) fn write(
     read: &mut dyn EngineRead,
-    span: &Span,
+    span: &ExportRange,
     directory: &Path,
     progress: &mut dyn FnMut(ExportProgress),
 ) -> Result<(), ExportError> {
@@ -55,14 +57,14 @@ fn hash_tiles(
 /// Writes the bundles of entries, and their content to `parts.jsonl`.
 fn entries(
     read: &mut dyn EngineRead,
-    span: &Span,
+    span: &ExportRange,
     directory: &Directory<'_>,
     progress: &mut dyn FnMut(ExportProgress),
 ) -> Result<(), ExportError> {
     let mut output = directory.output("parts.jsonl")?;
     let mut waiting: Vec<Vec<u8>> = Vec::new();
     let total = span.size - span.from;
-    leaves(read, &Filter::default(), span.from..span.size, &mut |index, bytes, read| {
+    leaves(read, &EntryFilter::default(), span.from..span.size, &mut |index, bytes, read| {
         if parsed(index, &bytes)?.member("parts").is_some() {
             let parts = PartOf::all(&read.parts(index).map_err(StoreError::from)?);
             if !parts.is_empty() {

@@ -5,20 +5,20 @@ use answerback::retry::State;
 use answerback::{Digest, Timestamp, UuidV7};
 use answerback_ledger::tile::WIDTH;
 use answerback_ledger::tree::Frontier;
-use answerback_ledger::{Hash, Id, Kind, Part, Salt, Token, VerifierKey};
+use answerback_ledger::{Hash, LeafId, LeafKind, LeafToken, Part, Salt, VerifierKey};
 use postgres::Row;
 use postgres::types::{FromSql, ToSql};
 
 use super::session::{Ahead, Parameter, PostgresConnection};
-use super::{int, limit, text, uint};
+use super::value::{int, limit, text, uint};
 use crate::case::kind_word;
 use crate::engine::{
-    EngineError, EngineFailure, EngineRead, EngineResult, Foreseen, Linked, without_gap,
+    EngineError, EngineFailure, EngineRead, EngineResult, LinkedEntries, LookupHint, without_gap,
 };
 use crate::event::StreamDigest;
 use crate::{
-    CaseFilter, CaseRecord, CaseStatus, Event, Filter, Head, KeptAttempt, StreamFilter, StreamInfo,
-    Totals,
+    CaseFilter, CaseRecord, CaseStatus, EntryFilter, LogHead, LogTotals, StoredEvent,
+    StoredRetryState, StreamFilter, StreamInfo,
 };
 
 impl PostgresConnection {
@@ -45,26 +45,30 @@ impl PostgresConnection {
     ///
     /// The lists contain no null, but the planner uses the partial index only if the query says `IS
     /// NOT NULL`.
-    pub(super) fn look_ahead(&mut self, kinds: &[Kind], foreseen: &[Foreseen]) -> EngineResult<()> {
-        fn ids(ids: impl Iterator<Item = Option<Id>>) -> Vec<Id> {
+    pub(super) fn fill_ahead(
+        &mut self,
+        kinds: &[LeafKind],
+        hints: &[LookupHint],
+    ) -> EngineResult<()> {
+        fn ids(ids: impl Iterator<Item = Option<LeafId>>) -> Vec<LeafId> {
             ids.flatten().collect()
         }
-        fn sent(ids: &[Id]) -> Vec<&[u8]> {
+        fn sent(ids: &[LeafId]) -> Vec<&[u8]> {
             ids.iter().map(|id| id.as_bytes().as_slice()).collect()
         }
-        fn id(bytes: &[u8]) -> EngineResult<Id> {
-            <[u8; 16]>::try_from(bytes).map(Id::from).map_err(damaged)
+        fn id(bytes: &[u8]) -> EngineResult<LeafId> {
+            <[u8; 16]>::try_from(bytes).map(LeafId::from).map_err(damaged)
         }
         let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
-        let requests = ids(foreseen.iter().map(|ids| ids.request));
+        let requests = ids(hints.iter().map(|ids| ids.request));
         let mut ahead = Ahead::default();
         if !requests.is_empty() {
             let sql = "SELECT request_id, kind, seq FROM entry
                  WHERE request_id = ANY($1) AND request_id IS NOT NULL";
-            ahead.linked.extend(requests.iter().map(|id| (*id, Linked::default())));
+            ahead.linked.extend(requests.iter().map(|id| (*id, LinkedEntries::default())));
             let mut found = Vec::new();
             for row in self.rows(sql, &[&sent(&requests)])? {
-                let kind: Kind = row.try_get::<_, &str>(1)?.parse().map_err(damaged)?;
+                let kind: LeafKind = row.try_get::<_, &str>(1)?.parse().map_err(damaged)?;
                 found.push((uint(row.try_get(2)?), kind, id(row.try_get(0)?)?));
             }
             // Sort here. With `ORDER BY`, the server might scan the whole log in index order.
@@ -73,8 +77,8 @@ impl PostgresConnection {
                 ahead.linked.entry(request).or_default().push(kind, index);
             }
         }
-        let responses = ids(foreseen.iter().map(|ids| ids.response));
-        let replies = ids(foreseen.iter().map(|ids| ids.reply));
+        let responses = ids(hints.iter().map(|ids| ids.response));
+        let replies = ids(hints.iter().map(|ids| ids.reply));
         for (wanted, known, sql) in [
             (
                 responses,
@@ -103,7 +107,7 @@ impl PostgresConnection {
     }
 
     /// Reads the head together with the clock and the mark of a moved log.
-    pub(super) fn read_head(&mut self) -> EngineResult<Option<Head>> {
+    pub(super) fn read_head(&mut self) -> EngineResult<Option<LogHead>> {
         let row = self.row(
             "SELECT size, frontier, root, last_ts, minimum, event_seq,
                (SELECT value FROM meta WHERE key = 'signer'),
@@ -120,7 +124,7 @@ impl PostgresConnection {
         let frontier = Frontier::from_bytes(size, row.try_get(1)?)
             .ok_or_else(|| damaged("the frontier does not fit the size"))?;
         let signer: Option<&str> = row.try_get(6)?;
-        Ok(Some(Head {
+        Ok(Some(LogHead {
             size,
             frontier,
             root: hash(row.try_get(2)?)?,
@@ -159,7 +163,7 @@ impl EngineRead for PostgresConnection {
         self.is_begun = true;
         match self.client.batch_execute(BEGIN).map_err(EngineError::from) {
             // An idle connection may have been lost in the meantime.
-            Err(error) if error.failure == EngineFailure::Lost => {
+            Err(error) if error.failure == EngineFailure::Disconnected => {
                 self.reconnect()?;
                 self.is_begun = true;
                 Ok(self.client.batch_execute(BEGIN)?)
@@ -177,7 +181,7 @@ impl EngineRead for PostgresConnection {
         self.column("SELECT value FROM meta WHERE key = $1", &[&key])
     }
 
-    fn head(&mut self) -> EngineResult<Option<Head>> {
+    fn head(&mut self) -> EngineResult<Option<LogHead>> {
         self.read_head()
     }
 
@@ -225,7 +229,7 @@ impl EngineRead for PostgresConnection {
         let part = |row: &Row| {
             let salt: &[u8] = row.try_get(1)?;
             let salt = salt.try_into().map_err(|_| damaged("a salt has 32 bytes"))?;
-            let name = Token::new(row.try_get::<_, String>(0)?).map_err(damaged)?;
+            let name = LeafToken::new(row.try_get::<_, String>(0)?).map_err(damaged)?;
             Ok(Part::new(name, Salt::new(salt), row.try_get::<_, Vec<u8>>(2)?))
         };
         rows.iter().map(part).collect()
@@ -246,7 +250,7 @@ impl EngineRead for PostgresConnection {
 
     fn leaves(
         &mut self,
-        filter: &Filter,
+        filter: &EntryFilter,
         within: Range<u64>,
         most: usize,
     ) -> EngineResult<Vec<(u64, Vec<u8>)>> {
@@ -259,8 +263,9 @@ impl EngineRead for PostgresConnection {
                 sql = format!("{sql} AND {column} = ${}", values.len());
             }
         };
-        let id =
-            |id: Option<Id>| id.map(|id| Box::new(id.as_bytes().to_vec()) as Box<dyn ToSql + Sync>);
+        let id = |id: Option<LeafId>| {
+            id.map(|id| Box::new(id.as_bytes().to_vec()) as Box<dyn ToSql + Sync>)
+        };
         and("request_id", id(filter.request_id));
         and("response_id", id(filter.response_id));
         for (column, value) in
@@ -311,8 +316,8 @@ impl EngineRead for PostgresConnection {
         rows.iter().map(|row| Ok((row.try_get(0)?, uint(row.try_get(1)?)))).collect()
     }
 
-    fn totals(&mut self) -> EngineResult<Totals> {
-        let mut totals = Totals::default();
+    fn totals(&mut self) -> EngineResult<LogTotals> {
+        let mut totals = LogTotals::default();
         // A sum of bigints is a numeric, for which the driver has no Rust type here.
         let kinds = self.rows(
             "SELECT kind, count(*), sum(octet_length(leaf))::bigint FROM entry GROUP BY kind",
@@ -337,7 +342,7 @@ impl EngineRead for PostgresConnection {
         Ok(totals)
     }
 
-    fn linked(&mut self, request: Id) -> EngineResult<Linked> {
+    fn linked(&mut self, request: LeafId) -> EngineResult<LinkedEntries> {
         if let Some(linked) = self.ahead.linked.get(&request) {
             return Ok(*linked);
         }
@@ -345,7 +350,7 @@ impl EngineRead for PostgresConnection {
             "SELECT kind, seq FROM entry WHERE request_id = $1 ORDER BY seq",
             &[&request.as_bytes().as_slice()],
         )?;
-        let mut linked = Linked::default();
+        let mut linked = LinkedEntries::default();
         for row in rows {
             let kind: &str = row.try_get(0)?;
             linked.push(kind.parse().map_err(damaged)?, uint(row.try_get(1)?));
@@ -355,9 +360,9 @@ impl EngineRead for PostgresConnection {
 
     fn same(
         &mut self,
-        kinds: &[Kind],
-        response: Option<Id>,
-        reply: Option<Id>,
+        kinds: &[LeafKind],
+        response: Option<LeafId>,
+        reply: Option<LeafId>,
     ) -> EngineResult<Option<u64>> {
         let known = match (response, reply) {
             (Some(id), _) => self.ahead.responses.get(&id),
@@ -385,16 +390,16 @@ impl EngineRead for PostgresConnection {
         Ok(found.into_iter().min().map(uint))
     }
 
-    fn attempt(&mut self, key: &str, now: Timestamp) -> EngineResult<Option<KeptAttempt>> {
+    fn attempt(&mut self, key: &str, now: Timestamp) -> EngineResult<Option<StoredRetryState>> {
         let row = self.row(
             "SELECT state, revision FROM attempt WHERE key = $1 AND expires > $2",
             &[&text(key)?, &now.unix_millis()],
         )?;
-        let kept = |row: Row| {
+        let stored = |row: Row| {
             let state: State = serde_json::from_str(row.try_get(0)?).map_err(damaged)?;
-            Ok(KeptAttempt::new(state, uint(row.try_get(1)?)))
+            Ok(StoredRetryState::new(state, uint(row.try_get(1)?)))
         };
-        row.map(kept).transpose()
+        row.map(stored).transpose()
     }
 
     fn note(&mut self, key: &str, now: Timestamp) -> EngineResult<Option<String>> {
@@ -428,7 +433,7 @@ impl EngineRead for PostgresConnection {
             None => "$2::bigint IS NOT NULL",
             Some(CaseStatus::Waiting) => "NOT decided AND expires > $2",
             Some(CaseStatus::Decided) => "decided AND $2::bigint IS NOT NULL",
-            Some(CaseStatus::Lapsed) => "NOT decided AND expires <= $2",
+            Some(CaseStatus::Expired) => "NOT decided AND expires <= $2",
         };
         let sql = format!(
             "{CASE} WHERE id > $1 AND {status} AND ($3::text IS NULL OR kind = $3)
@@ -445,7 +450,7 @@ impl EngineRead for PostgresConnection {
         after: u64,
         stream: Option<&str>,
         most: usize,
-    ) -> EngineResult<Vec<Event>> {
+    ) -> EngineResult<Vec<StoredEvent>> {
         const COLUMNS: &str = "SELECT seq, ts, stream, kind, ref, body FROM event WHERE seq > $1";
         let (after, most) = (int(after), limit(most));
         let rows = match stream {
@@ -458,7 +463,7 @@ impl EngineRead for PostgresConnection {
         rows.iter().map(event).collect()
     }
 
-    fn newest_events(&mut self, stream: &str, most: usize) -> EngineResult<Vec<Event>> {
+    fn newest_events(&mut self, stream: &str, most: usize) -> EngineResult<Vec<StoredEvent>> {
         let rows = self.rows(
             "SELECT seq, ts, stream, kind, ref, body FROM event WHERE stream = $1 ORDER BY seq DESC LIMIT $2",
             &[&text(stream)?, &limit(most)],
@@ -524,8 +529,8 @@ impl EngineRead for PostgresConnection {
     }
 }
 
-fn event(row: &Row) -> EngineResult<Event> {
-    Ok(Event::new(
+fn event(row: &Row) -> EngineResult<StoredEvent> {
+    Ok(StoredEvent::new(
         uint(row.try_get(0)?),
         Timestamp::from_unix_micros(row.try_get(1)?),
         row.try_get(2)?,

@@ -2,12 +2,13 @@ use std::collections::HashMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use answerback_ledger::Id;
+use answerback_ledger::LeafId;
 use postgres::types::ToSql;
 use postgres::{Client, Config, NoTls, Row, Statement};
 
-use super::uint;
-use crate::engine::{EngineError, EngineFailure, EngineResult, Linked};
+use super::error::describe;
+use super::value::uint;
+use crate::engine::{EngineError, EngineFailure, EngineResult, LinkedEntries};
 use crate::{Random, Settings};
 
 /// The oldest supported PostgreSQL version, in the format of `server_version_num`.
@@ -59,10 +60,7 @@ impl PostgresSession {
     /// that ask for it.
     pub(super) fn connect(&self) -> EngineResult<Client> {
         let mut client = self.config.connect(NoTls).map_err(|error| {
-            EngineError::new(
-                EngineFailure::Broken,
-                format!("{}: {}", self.name, super::said(&error)),
-            )
+            EngineError::new(EngineFailure::Broken, format!("{}: {}", self.name, describe(&error)))
         })?;
         let lock = self.lock_timeout.as_millis().max(1);
         let idle = self.longest_idle().as_millis();
@@ -136,9 +134,9 @@ pub(crate) struct PostgresConnection {
 /// The results of the lookups for the units of a transaction, before the units run.
 #[derive(Default)]
 pub(super) struct Ahead {
-    pub(super) linked: HashMap<Id, Linked>,
-    pub(super) responses: HashMap<Id, Option<u64>>,
-    pub(super) replies: HashMap<Id, Option<u64>>,
+    pub(super) linked: HashMap<LeafId, LinkedEntries>,
+    pub(super) responses: HashMap<LeafId, Option<u64>>,
+    pub(super) replies: HashMap<LeafId, Option<u64>>,
 }
 
 impl PostgresConnection {
@@ -163,7 +161,7 @@ impl PostgresConnection {
         let mut bytes = [0; 16];
         (self.session.random)(&mut bytes)
             .map_err(|error| EngineError::new(EngineFailure::Broken, error))?;
-        self.writer = answerback::Hex(&bytes).to_string();
+        self.writer = data_encoding::HEXLOWER.encode(&bytes);
         self.make_durable()?;
         // A writer with an unknown commit checks its row within seconds, so rows older than a day
         // are not needed.
@@ -330,7 +328,9 @@ mod tests {
                 (Ok((rest, schema)), Ok(wanted)) => {
                     assert_eq!((rest.as_str(), schema.as_str()), wanted, "{url}");
                 }
-                (Err(said), Err(wanted)) => assert!(said.starts_with(wanted), "{url}: {said}"),
+                (Err(message), Err(wanted)) => {
+                    assert!(message.starts_with(wanted), "{url}: {message}")
+                }
                 (found, _) => panic!("{url}: {found:?}"),
             }
         }
@@ -347,10 +347,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_durable_is_said() {
+    fn settings_that_are_not_durable_give_warnings() {
         assert_eq!(warnings("on", "on", "on"), warnings("on", "on", "remote_apply"));
-        let said = [warnings("off", "on", "on"), warnings("on", "off", "on")];
-        assert!(said[0][0].starts_with("fsync is off") && said[1][0].starts_with("full_page"));
+        let texts = [warnings("off", "on", "on"), warnings("on", "off", "on")];
+        assert!(texts[0][0].starts_with("fsync is off") && texts[1][0].starts_with("full_page"));
         for low in ["off", "local", "remote_write"] {
             assert_eq!(warnings("on", "on", low).len(), 1, "{low}");
         }

@@ -1,9 +1,10 @@
 use std::ops::Range;
 
+use super::schema;
 use super::session::{PostgresConnection, PostgresSession};
-use super::{int, limit, schema, uint};
+use super::value::{int, limit, uint};
 use crate::engine::{EngineError, EngineFailure, EngineResult};
-use crate::text::{IndexStep, TextIndex};
+use crate::engine::{IndexStep, TextIndex};
 
 /// The maximum length of one entry's indexed text, in bytes. A `tsvector` must be smaller than one
 /// megabyte.

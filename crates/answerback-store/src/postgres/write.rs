@@ -4,20 +4,20 @@ use answerback::case::Case;
 use answerback::retry::State;
 use answerback::{Timestamp, UuidV7};
 use answerback_ledger::tile::Tile;
-use answerback_ledger::{Hash, Id, Kind};
+use answerback_ledger::{Hash, LeafId, LeafKind};
 use postgres::binary_copy::BinaryCopyInWriter;
 use postgres::types::{ToSql, Type};
 
 use super::session::{Ahead, Parameter, PostgresConnection};
-use super::{int, text, uint};
-use crate::blob::BlobRow;
+use super::value::{int, text, uint};
 use crate::case::{kind_word, without_words};
 use crate::engine::{
-    Engine, EngineError, EngineFailure, EngineRead, EngineResult, EntryRow, Foreseen, Rows,
+    BlobRow, Engine, EngineError, EngineFailure, EngineRead, EngineResult, EntryRow, LookupHint,
+    Rows,
 };
-use crate::event::{Event, StreamDigest};
-use crate::table::{SqlCell, SqlColumn, SqlTable};
-use crate::{CaseRecord, Head, OWN_STREAMS};
+use crate::event::{StoredEvent, StreamDigest};
+use crate::tables::{SqlCell, SqlColumn, SqlTable};
+use crate::{CaseRecord, LogHead, OWN_STREAMS};
 
 fn micros(time: Timestamp) -> i64 {
     let micros = time.nanos_since(Timestamp::from_unix_micros(0)) / 1000;
@@ -25,7 +25,7 @@ fn micros(time: Timestamp) -> i64 {
 }
 
 fn json(value: &impl serde::Serialize) -> EngineResult<String> {
-    serde_json::to_string(value).map_err(|error| EngineError::damaged(error.to_string()))
+    Ok(serde_json::to_string(value)?)
 }
 
 fn optional(value: Option<&str>) -> EngineResult<Option<&str>> {
@@ -33,12 +33,12 @@ fn optional(value: Option<&str>) -> EngineResult<Option<&str>> {
 }
 
 /// Returns one kind of id for each row.
-fn ids(rows: &[EntryRow], id: impl Fn(&EntryRow) -> Option<&Id>) -> Vec<Option<&[u8]>> {
+fn ids(rows: &[EntryRow], id: impl Fn(&EntryRow) -> Option<&LeafId>) -> Vec<Option<&[u8]>> {
     rows.iter().map(|row| id(row).map(|id| id.as_bytes().as_slice())).collect()
 }
 
 impl Engine for PostgresConnection {
-    fn begin(&mut self) -> EngineResult<Option<Head>> {
+    fn begin(&mut self) -> EngineResult<Option<LogHead>> {
         if self.client.is_closed() {
             self.reconnect()?;
         }
@@ -51,8 +51,8 @@ impl Engine for PostgresConnection {
         self.now
     }
 
-    fn foresee(&mut self, kinds: &[Kind], foreseen: &[Foreseen]) -> EngineResult<()> {
-        self.look_ahead(kinds, foreseen)
+    fn look_up_ahead(&mut self, kinds: &[LeafKind], hints: &[LookupHint]) -> EngineResult<()> {
+        self.fill_ahead(kinds, hints)
     }
 
     fn moved(&mut self) -> EngineResult<Option<String>> {
@@ -100,7 +100,7 @@ impl Engine for PostgresConnection {
             self.writer, self.batch
         ));
         match committed.map_err(EngineError::from) {
-            Err(lost) if lost.failure == EngineFailure::Lost => self.resolve(lost),
+            Err(lost) if lost.failure == EngineFailure::Disconnected => self.resolve(lost),
             Err(error) => {
                 // The server responded, so the transaction failed and still needs a rollback.
                 self.is_begun = true;
@@ -154,18 +154,18 @@ impl Engine for PostgresConnection {
                 &leaves,
             ],
         )?;
-        let held: Vec<_> = rows
+        let parts: Vec<_> = rows
             .iter()
             .flat_map(|row| row.parts.iter().map(move |part| (row.index, part)))
             .collect();
-        if held.is_empty() {
+        if parts.is_empty() {
             return Ok(());
         }
-        let indexes: Vec<i64> = held.iter().map(|(index, _)| int(*index)).collect();
-        let names: Vec<&str> = held.iter().map(|(_, part)| part.name().as_str()).collect();
+        let indexes: Vec<i64> = parts.iter().map(|(index, _)| int(*index)).collect();
+        let names: Vec<&str> = parts.iter().map(|(_, part)| part.name().as_str()).collect();
         let salts: Vec<&[u8]> =
-            held.iter().map(|(_, part)| part.salt().as_bytes().as_slice()).collect();
-        let bytes: Vec<&[u8]> = held.iter().map(|(_, part)| &part.bytes()[..]).collect();
+            parts.iter().map(|(_, part)| part.salt().as_bytes().as_slice()).collect();
+        let bytes: Vec<&[u8]> = parts.iter().map(|(_, part)| &part.bytes()[..]).collect();
         self.execute(
             "INSERT INTO part(seq, name, salt, bytes)
              SELECT * FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::bytea[])",
@@ -190,7 +190,7 @@ impl Engine for PostgresConnection {
         Ok(())
     }
 
-    fn keep_checkpoint(&mut self, size: u64, note: &str) -> EngineResult<()> {
+    fn store_checkpoint(&mut self, size: u64, note: &str) -> EngineResult<()> {
         self.execute(
             "INSERT INTO checkpoint(size, note) VALUES ($1, $2) ON CONFLICT DO NOTHING",
             &[&int(size), &note],
@@ -206,7 +206,7 @@ impl Engine for PostgresConnection {
         Ok(())
     }
 
-    fn save_head(&mut self, head: &Head, note: Option<&str>) -> EngineResult<()> {
+    fn save_head(&mut self, head: &LogHead, note: Option<&str>) -> EngineResult<()> {
         self.execute(
             "WITH signed AS (UPDATE meta SET value = $7 WHERE key = 'signer' AND value <> $7)
              UPDATE head SET size = $1, frontier = $2, root = $3, last_ts = $4, minimum = $5, event_seq = $6,
@@ -245,17 +245,17 @@ impl Engine for PostgresConnection {
         state: Option<&State>,
         now: Timestamp,
     ) -> EngineResult<bool> {
-        let kept = self.attempt(key, now)?.map(|kept| kept.revision);
-        if kept != expected {
+        let stored = self.attempt(key, now)?.map(|stored| stored.revision);
+        if stored != expected {
             return Ok(false);
         }
         // Deleting an expired state also deletes its references.
-        if kept.is_none() || state.is_none() {
+        if stored.is_none() || state.is_none() {
             self.execute("DELETE FROM attempt WHERE key = $1", &[&key])?;
         }
         let Some(state) = state else { return Ok(true) };
         // A revision is never reused for a key, even if its state was removed in between.
-        let revision = micros(now).max(kept.map_or(0, int) + 1);
+        let revision = micros(now).max(stored.map_or(0, int) + 1);
         self.execute(
             "INSERT INTO attempt(key, revision, expires, blocked, state) VALUES ($1, $2, $3, $4, $5)
              ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires = excluded.expires,
@@ -271,7 +271,7 @@ impl Engine for PostgresConnection {
         Ok(true)
     }
 
-    fn keep_note(
+    fn store_note(
         &mut self,
         key: &str,
         note: &str,
@@ -286,7 +286,7 @@ impl Engine for PostgresConnection {
         Ok(())
     }
 
-    fn attempt_from(&mut self, key: &str, reference: &str) -> EngineResult<()> {
+    fn add_attempt_source(&mut self, key: &str, reference: &str) -> EngineResult<()> {
         self.execute(
             "INSERT INTO attempt_source(ref, key) SELECT $2, key FROM attempt WHERE key = $1
              ON CONFLICT DO NOTHING",
@@ -344,7 +344,7 @@ impl Engine for PostgresConnection {
         Ok(swapped == 1)
     }
 
-    fn case_from(&mut self, id: &UuidV7, reference: &str, said: bool) -> EngineResult<()> {
+    fn add_case_source(&mut self, id: &UuidV7, reference: &str, said: bool) -> EngineResult<()> {
         self.execute(
             "INSERT INTO case_source(ref, id, said) SELECT $2, id, $3 FROM case_record WHERE id = $1
              ON CONFLICT DO NOTHING",
@@ -369,7 +369,7 @@ impl Engine for PostgresConnection {
         )
     }
 
-    fn append_events(&mut self, events: &[Event]) -> EngineResult<()> {
+    fn append_events(&mut self, events: &[StoredEvent]) -> EngineResult<()> {
         if events.is_empty() {
             return Ok(());
         }
@@ -462,19 +462,19 @@ impl PostgresConnection {
     fn erase_of(&mut self, references: &str, wanted: Parameter<'_>) -> EngineResult<()> {
         // The references are never null, but the planner uses the partial index only if the query
         // says `IS NOT NULL`.
-        let told = format!("ref IS NOT NULL AND ref IN ({references})");
-        self.execute(&format!("UPDATE event SET body = NULL WHERE {told}"), &[wanted])?;
+        let filter = format!("ref IS NOT NULL AND ref IN ({references})");
+        self.execute(&format!("UPDATE event SET body = NULL WHERE {filter}"), &[wanted])?;
         self.execute(
             &format!(
                 "UPDATE case_record SET content = '', private = NULL
-                 WHERE id IN (SELECT id FROM case_source WHERE NOT said AND {told})"
+                 WHERE id IN (SELECT id FROM case_source WHERE NOT said AND {filter})"
             ),
             &[wanted],
         )?;
         // A person's words may quote the shown content, so they are erased together with it.
         let cases = self.rows(
             &format!(
-                "SELECT id, body FROM case_record WHERE id IN (SELECT id FROM case_source WHERE {told})"
+                "SELECT id, body FROM case_record WHERE id IN (SELECT id FROM case_source WHERE {filter})"
             ),
             &[wanted],
         )?;
@@ -489,17 +489,17 @@ impl PostgresConnection {
             self.execute("UPDATE event SET body = NULL WHERE ref = $1", &[&reference])?;
         }
         for sql in [
-            format!("DELETE FROM case_source WHERE {told}"),
+            format!("DELETE FROM case_source WHERE {filter}"),
             format!(
-                "DELETE FROM attempt WHERE key IN (SELECT key FROM attempt_source WHERE {told})"
+                "DELETE FROM attempt WHERE key IN (SELECT key FROM attempt_source WHERE {filter})"
             ),
             // A blob that has another reference stays.
             format!(
-                "DELETE FROM blob WHERE sha256 IN (SELECT sha256 FROM blob_ref WHERE {told})
+                "DELETE FROM blob WHERE sha256 IN (SELECT sha256 FROM blob_ref WHERE {filter})
                  AND NOT EXISTS (SELECT 1 FROM blob_ref AS other WHERE other.sha256 = blob.sha256
                    AND other.ref NOT IN ({references}))"
             ),
-            format!("DELETE FROM blob_ref WHERE {told}"),
+            format!("DELETE FROM blob_ref WHERE {filter}"),
         ] {
             self.execute(&sql, &[wanted])?;
         }

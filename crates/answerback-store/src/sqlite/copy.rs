@@ -4,7 +4,7 @@ use rusqlite::types::ValueRef;
 
 use super::SqliteConnection;
 use crate::engine::{EngineError, EngineResult};
-use crate::table::{SqlCell, SqlColumn, SqlTable};
+use crate::tables::{SqlCell, SqlColumn, SqlTable};
 
 impl SqliteConnection {
     pub(super) fn rows_of(

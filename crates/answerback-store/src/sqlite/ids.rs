@@ -17,7 +17,7 @@
 use std::collections::BTreeSet;
 use std::ops::{Bound, Range};
 
-use answerback_ledger::Id;
+use answerback_ledger::LeafId;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{SqliteConnection, int, uint};
@@ -60,7 +60,7 @@ pub(super) fn upgrade(connection: &Connection) -> EngineResult<()> {
 }
 
 /// An id with the index of its entry.
-type IdRow = (Id, u64);
+type IdRow = (LeafId, u64);
 
 /// Holds the ids of the newest entries for a writer.
 #[derive(Debug, Default)]
@@ -91,7 +91,7 @@ impl Newest {
         self.added.clear();
     }
 
-    fn with(&self, id: Id) -> impl Iterator<Item = u64> {
+    fn with(&self, id: LeafId) -> impl Iterator<Item = u64> {
         let all = (Bound::Included((id, 0)), Bound::Included((id, u64::MAX)));
         self.ids.range(all).map(|(_, seq)| *seq)
     }
@@ -99,7 +99,7 @@ impl Newest {
 
 /// Returns the ids by which an entry can be found. A reply id counts only if the entry has no
 /// response id.
-fn carried(row: &EntryRow) -> impl Iterator<Item = IdRow> {
+fn ids_of(row: &EntryRow) -> impl Iterator<Item = IdRow> {
     let reply = row.reply_id.filter(|_| row.response_id.is_none());
     [row.request_id, row.response_id, reply].into_iter().flatten().map(|id| (id, row.index))
 }
@@ -107,7 +107,7 @@ fn carried(row: &EntryRow) -> impl Iterator<Item = IdRow> {
 impl SqliteConnection {
     /// Returns the entries that may have an id, in order. The list is complete, but may include
     /// entries with the id in another column.
-    pub(super) fn entries_with(&mut self, id: Id) -> EngineResult<Vec<u64>> {
+    pub(super) fn entries_with(&mut self, id: LeafId) -> EngineResult<Vec<u64>> {
         let mut found = if self.is_writer {
             self.follow()?;
             let mut found = self.seqs(
@@ -132,7 +132,7 @@ impl SqliteConnection {
         Ok(found)
     }
 
-    fn seqs(&self, sql: &str, id: Id) -> EngineResult<Vec<u64>> {
+    fn seqs(&self, sql: &str, id: LeafId) -> EngineResult<Vec<u64>> {
         self.rows(sql, [id.as_bytes()], |row| Ok(uint(row.get(0)?)))
     }
 
@@ -148,7 +148,7 @@ impl SqliteConnection {
     pub(super) fn append_ids(&mut self, rows: &[EntryRow]) -> EngineResult<()> {
         let Some(last) = rows.last() else { return Ok(()) };
         self.follow()?;
-        self.newest.added.extend(rows.iter().flat_map(carried));
+        self.newest.added.extend(rows.iter().flat_map(ids_of));
         let mut next = self.newest.entries.start..last.index + 1;
         if next.end - next.start >= TOGETHER {
             self.age(next.end)?;
@@ -184,15 +184,15 @@ impl SqliteConnection {
             params![int(entries.start), int(entries.end)],
             |row| Ok((row.get(0)?, [row.get(1)?, row.get(2)?, row.get(3)?])),
         )?;
-        let mut carried = Vec::new();
+        let mut found = Vec::new();
         for (seq, ids) in rows {
             for bytes in ids.into_iter().flatten() {
                 let bytes = <[u8; 16]>::try_from(bytes)
                     .map_err(|_| EngineError::damaged("an id has 16 bytes".to_owned()))?;
-                carried.push((Id::from(bytes), uint(seq)));
+                found.push((LeafId::from(bytes), uint(seq)));
             }
         }
-        Ok(carried)
+        Ok(found)
     }
 
     /// Writes the newest ids into the young table, and moves about as many ids from it into the old
@@ -259,9 +259,9 @@ impl SqliteConnection {
         gone.sort_unstable();
         let mut young = 0;
         for (id, seq) in gone {
-            let carried = params![id.as_bytes(), int(seq)];
-            young += self.execute("DELETE FROM id_young WHERE id = ?1 AND seq = ?2", carried)?;
-            self.execute("DELETE FROM id_old WHERE id = ?1 AND seq = ?2", carried)?;
+            let row = params![id.as_bytes(), int(seq)];
+            young += self.execute("DELETE FROM id_young WHERE id = ?1 AND seq = ?2", row)?;
+            self.execute("DELETE FROM id_old WHERE id = ?1 AND seq = ?2", row)?;
         }
         self.execute("UPDATE id_state SET young = young - ?1", [int(young)])?;
         // The ids in memory are read again from the remaining entries.
@@ -275,24 +275,24 @@ mod tests {
     use std::collections::BTreeMap;
     use std::path::{Path, PathBuf};
 
-    use answerback_ledger::{Draft, Id, Token};
+    use answerback_ledger::{Draft, LeafId, LeafToken};
     use rusqlite::Connection;
 
     use super::{TOGETHER, YOUNG};
-    use crate::{Appended, Filter, Settings, Store, StoreError};
+    use crate::{AppendedEntry, EntryFilter, Settings, Store, StoreError};
 
     /// A store file that several stores have open, like several processes.
-    struct Desk {
+    struct SharedFile {
         folder: tempfile::TempDir,
         stores: Vec<Store>,
     }
 
-    impl Desk {
+    impl SharedFile {
         fn new(stores: usize) -> Self {
             let folder = tempfile::tempdir().unwrap();
-            let mut desk = Self { folder, stores: Vec::new() };
-            desk.stores = (0..stores).map(|_| desk.open()).collect();
-            desk
+            let mut shared = Self { folder, stores: Vec::new() };
+            shared.stores = (0..stores).map(|_| shared.open()).collect();
+            shared
         }
 
         fn file(&self) -> PathBuf {
@@ -304,12 +304,12 @@ mod tests {
             Store::open_sqlite(self.file(), settings).unwrap()
         }
 
-        fn behind(&self) -> Connection {
+        fn connection(&self) -> Connection {
             Connection::open(self.file()).unwrap()
         }
 
         /// Appends entries through the stores in turn.
-        fn append(&self, draft: Draft) -> Result<Appended, StoreError> {
+        fn append(&self, draft: Draft) -> Result<AppendedEntry, StoreError> {
             let turn = usize::try_from(self.stores[0].head().unwrap().size).unwrap();
             self.stores[turn / 3 % self.stores.len()]
                 .append(draft)
@@ -320,17 +320,17 @@ mod tests {
     }
 
     /// Returns an id without order. A reply id starts with its number, and so has an order.
-    fn id(number: u64) -> Id {
+    fn id(number: u64) -> LeafId {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
         bytes[8..].copy_from_slice(&number.to_be_bytes());
-        Id::from(bytes)
+        LeafId::from(bytes)
     }
 
-    fn reply_id(number: u64) -> Id {
+    fn reply_id(number: u64) -> LeafId {
         let mut bytes = [7; 16];
         bytes[..8].copy_from_slice(&number.to_be_bytes());
-        Id::from(bytes)
+        LeafId::from(bytes)
     }
 
     const REQUEST: u64 = 1_000_000;
@@ -339,7 +339,7 @@ mod tests {
     /// reply id.
     fn answer(number: u64) -> Draft {
         let draft = Draft::response().with_request_id(id(REQUEST + number));
-        let draft = draft.with_outcome(&Token::new("ok").unwrap());
+        let draft = draft.with_outcome(&LeafToken::new("ok").unwrap());
         match number % 3 {
             0 => draft.with_response_id(id(number)).with_reply_id(reply_id(number)),
             1 => draft.with_response_id(id(REQUEST + number)),
@@ -347,7 +347,7 @@ mod tests {
         }
     }
 
-    fn answer_id(number: u64) -> Id {
+    fn answer_id(number: u64) -> LeafId {
         match number % 3 {
             0 => id(number),
             1 => id(REQUEST + number),
@@ -357,15 +357,15 @@ mod tests {
 
     /// Appends requests and, 40 requests later, their responses. Returns the index of each
     /// response.
-    fn tell(desk: &Desk, count: u64) -> BTreeMap<u64, u64> {
+    fn tell(shared: &SharedFile, count: u64) -> BTreeMap<u64, u64> {
         let mut answers = BTreeMap::new();
         for number in 0..count + 40 {
             if number < count {
                 let request = Draft::request().with_request_id(id(REQUEST + number));
-                desk.append(request.with_tool("test")).unwrap();
+                shared.append(request.with_tool("test")).unwrap();
             }
             if let Some(number) = number.checked_sub(40) {
-                answers.insert(number, desk.append(answer(number)).unwrap().index);
+                answers.insert(number, shared.append(answer(number)).unwrap().index);
             }
         }
         answers
@@ -374,7 +374,7 @@ mod tests {
     fn assert_found(store: &Store, answers: &BTreeMap<u64, u64>) {
         for (number, index) in answers {
             assert_eq!(store.reply_index(answer_id(*number)).unwrap(), Some(*index), "{number}");
-            let filter = Filter::default().with_request_id(id(REQUEST + number));
+            let filter = EntryFilter::default().with_request_id(id(REQUEST + number));
             let found = store.entries(&filter, None, 10).unwrap().entries;
             let found: Vec<u64> = found.iter().map(|entry| entry.index).collect();
             assert!(found.len() == 2 && found[1] == *index, "{number}: {found:?}");
@@ -382,60 +382,63 @@ mod tests {
         assert_eq!(store.reply_index(id(999)).unwrap(), None);
     }
 
-    fn count(desk: &Desk, sql: &str) -> i64 {
-        desk.behind().query_row(sql, [], |row| row.get(0)).unwrap()
+    fn count(shared: &SharedFile, sql: &str) -> i64 {
+        shared.connection().query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
     #[test]
     fn an_id_is_found_wherever_it_has_got_to() {
-        let desk = Desk::new(3);
-        let answers = tell(&desk, 400);
-        for store in &desk.stores {
+        let shared = SharedFile::new(3);
+        let answers = tell(&shared, 400);
+        for store in &shared.stores {
             assert_found(store, &answers);
         }
-        assert_found(&Store::read_sqlite(desk.file()).unwrap(), &answers);
+        assert_found(&Store::read_sqlite(shared.file()).unwrap(), &answers);
         // A newly opened store finds the older entries, and repeating a response appends nothing.
-        let desk = Desk { stores: vec![desk.open()], folder: desk.folder };
+        let shared = SharedFile { stores: vec![shared.open()], folder: shared.folder };
         for number in [0, 1, 2, 150, 151, 152, 397, 398, 399] {
-            let again = desk.append(answer(number)).unwrap();
+            let again = shared.append(answer(number)).unwrap();
             assert_eq!((again.index, again.is_repeated), (answers[&number], true), "{number}");
             let other = answer(number).with_response_id(id(5000 + number));
-            let error = desk.append(other).unwrap_err();
+            let error = shared.append(other).unwrap_err();
             assert!(matches!(error, StoreError::AlreadyAnswered { .. }), "{number}: {error}");
         }
     }
 
     #[test]
     fn each_id_is_in_one_place() {
-        let desk = Desk::new(2);
-        let answers = tell(&desk, 600);
-        let size = i64::try_from(desk.stores[0].head().unwrap().size).unwrap();
+        let shared = SharedFile::new(2);
+        let answers = tell(&shared, 600);
+        let size = i64::try_from(shared.stores[0].head().unwrap().size).unwrap();
         let (young, old) = (
-            count(&desk, "SELECT count(*) FROM id_young"),
-            count(&desk, "SELECT count(*) FROM id_old"),
+            count(&shared, "SELECT count(*) FROM id_young"),
+            count(&shared, "SELECT count(*) FROM id_old"),
         );
-        let newest = size - count(&desk, "SELECT indexed FROM id_state");
-        assert_eq!(young, count(&desk, "SELECT young FROM id_state"));
+        let newest = size - count(&shared, "SELECT indexed FROM id_state");
+        assert_eq!(young, count(&shared, "SELECT young FROM id_state"));
         assert!(
             young > 0 && young <= YOUNG + 4 * i64::try_from(TOGETHER).unwrap(),
             "{young} young"
         );
         assert!(newest >= 0 && newest < i64::try_from(TOGETHER).unwrap(), "{newest} in none");
         let both = "SELECT count(*) FROM id_young JOIN id_old USING (id, seq)";
-        assert_eq!(count(&desk, both), 0);
+        assert_eq!(count(&shared, both), 0);
         let all = "SELECT count(*) FROM (
             SELECT request_id, seq FROM entry UNION SELECT response_id, seq FROM entry
             UNION SELECT iif(response_id IS NULL, reply_id, NULL), seq FROM entry)
             WHERE request_id IS NOT NULL AND seq < (SELECT indexed FROM id_state)";
-        assert_eq!(young + old, count(&desk, all));
+        assert_eq!(young + old, count(&shared, all));
         // Pruned ids are in neither table.
-        desk.stores[0].prune(512, &mut |_| ()).unwrap();
+        shared.stores[0].prune(512, &mut |_| ()).unwrap();
         let left = "SELECT count(*) FROM (SELECT seq FROM id_young UNION ALL SELECT seq FROM id_old) WHERE seq < 512";
-        assert_eq!(count(&desk, left), 0);
-        assert_eq!(count(&desk, "SELECT count(*) - (SELECT young FROM id_state) FROM id_young"), 0);
+        assert_eq!(count(&shared, left), 0);
+        assert_eq!(
+            count(&shared, "SELECT count(*) - (SELECT young FROM id_state) FROM id_young"),
+            0
+        );
         let kept: BTreeMap<u64, u64> =
             answers.into_iter().filter(|(number, _)| number * 2 > 600).collect();
-        for store in &desk.stores {
+        for store in &shared.stores {
             assert_found(store, &kept);
             assert_eq!(store.reply_index(answer_id(3)).unwrap(), None);
         }
@@ -455,24 +458,26 @@ mod tests {
 
     #[test]
     fn a_store_of_the_version_before_is_read_and_brought_up_to_date() {
-        let Desk { folder, stores } = {
-            let desk = Desk::new(1);
-            tell(&desk, 50);
-            desk
+        let SharedFile { folder, stores } = {
+            let shared = SharedFile::new(1);
+            tell(&shared, 50);
+            shared
         };
-        let mut desk = Desk { folder, stores };
+        let mut shared = SharedFile { folder, stores };
         let answers: BTreeMap<u64, u64> = (0..50)
-            .map(|number| (number, desk.stores[0].reply_index(answer_id(number)).unwrap().unwrap()))
+            .map(|number| {
+                (number, shared.stores[0].reply_index(answer_id(number)).unwrap().unwrap())
+            })
             .collect();
-        desk.stores.clear();
-        make_older(&desk.file());
-        assert_found(&Store::read_sqlite(desk.file()).unwrap(), &answers);
-        desk.stores.push(desk.open());
-        assert_found(&desk.stores[0], &answers);
-        assert!(desk.append(answer(7)).unwrap().is_repeated);
+        shared.stores.clear();
+        make_older(&shared.file());
+        assert_found(&Store::read_sqlite(shared.file()).unwrap(), &answers);
+        shared.stores.push(shared.open());
+        assert_found(&shared.stores[0], &answers);
+        assert!(shared.append(answer(7)).unwrap().is_repeated);
         // Each request has one id. Each response has its request's id, and 33 of them also an id of
         // their own.
-        assert_eq!(count(&desk, "SELECT count(*) FROM id_old"), 50 + 50 + 17 + 16);
-        assert_eq!(count(&desk, "SELECT count(*) FROM pragma_index_list('entry')"), 0);
+        assert_eq!(count(&shared, "SELECT count(*) FROM id_old"), 50 + 50 + 17 + 16);
+        assert_eq!(count(&shared, "SELECT count(*) FROM pragma_index_list('entry')"), 0);
     }
 }

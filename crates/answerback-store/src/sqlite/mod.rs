@@ -1,173 +1,21 @@
 //! The embedded store: one SQLite file, shared by any number of processes.
 
+mod connection;
 mod copy;
 mod ids;
+mod number;
+mod opener;
 mod read;
 mod schema;
 mod text;
 mod tile_index;
 mod write;
 
-use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
-
-use answerback_ledger::VerifierKey;
-
-use crate::engine::{Engine, EngineError, EngineFailure, EngineRead, EngineResult, Opener};
-use crate::store::OpenText;
-
-/// The first SQLite version without a bug that can lose a commit. The bug occurs when one
-/// connection writes while another one runs a checkpoint.
-const OLDEST_SQLITE: i32 = 3_051_003;
-
-pub(crate) struct SqliteOpener {
-    path: PathBuf,
-    lock_timeout: Duration,
-}
+use connection::{SqliteConnection, connect, truncate_log};
+use number::{int, part_ids, uint};
+pub(crate) use opener::SqliteOpener;
 
 /// The rows of `meta` that count erasures: how many were made, and how many of them no file
 /// contains any more.
-pub(crate) const SCRUB_WANTED: &str = "scrub_wanted";
-pub(crate) const SCRUB_DONE: &str = "scrub_done";
-
-/// One connection to the file, for reading or for writing.
-pub(crate) struct SqliteConnection {
-    pub(super) connection: Connection,
-    pub(super) lock_timeout: Duration,
-    /// The key in force as last read. The cache saves parsing the key each time.
-    pub(super) signer: Option<(String, VerifierKey)>,
-    /// The store that the log was moved to, as last read with the head.
-    pub(super) moved: Option<String>,
-    /// The number of entries as last read with the head.
-    pub(super) size: u64,
-    pub(super) is_writer: bool,
-    newest: ids::Newest,
-}
-
-impl SqliteOpener {
-    pub(crate) fn new(path: &Path, lock_timeout: Duration) -> Self {
-        Self { path: path.to_owned(), lock_timeout }
-    }
-
-    fn opened(&self, connection: Connection, is_writer: bool) -> SqliteConnection {
-        SqliteConnection {
-            connection,
-            lock_timeout: self.lock_timeout,
-            signer: None,
-            moved: None,
-            size: 0,
-            is_writer,
-            newest: ids::Newest::default(),
-        }
-    }
-
-    /// Returns the function that opens the full-text index, in a second file next to the store.
-    pub(crate) fn text(&self) -> OpenText {
-        let mut path = self.path.clone().into_os_string();
-        path.push("-text");
-        let (path, lock_timeout) = (PathBuf::from(path), self.lock_timeout);
-        Box::new(move |create| text::open(&path, lock_timeout, create))
-    }
-}
-
-impl Opener for SqliteOpener {
-    fn writer(&self) -> EngineResult<Box<dyn Engine>> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let connection = connect(&self.path, flags, self.lock_timeout)?;
-        schema::prepare(&connection)?;
-        Ok(Box::new(self.opened(connection, true)))
-    }
-
-    fn reader(&self) -> EngineResult<Box<dyn EngineRead>> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
-        let connection = connect(&self.path, flags, self.lock_timeout)?;
-        Ok(Box::new(self.opened(connection, false)))
-    }
-}
-
-/// Writes committed pages back into the file and truncates the write-ahead log, which could still
-/// contain erased content. It does not wait: it returns `false` if another connection reads an
-/// older state or writes.
-fn truncate_log(connection: &Connection, lock_timeout: Duration) -> EngineResult<bool> {
-    connection.busy_timeout(Duration::ZERO)?;
-    let busy: Result<i64, _> =
-        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
-    connection.busy_timeout(lock_timeout)?;
-    Ok(busy? == 0)
-}
-
-fn connect(path: &Path, flags: OpenFlags, lock_timeout: Duration) -> EngineResult<Connection> {
-    if rusqlite::version_number() < OLDEST_SQLITE {
-        let found = rusqlite::version();
-        let error = format!("SQLite {found} can lose commits; 3.51.3 or newer is needed");
-        return Err(EngineError::new(EngineFailure::Unfit, error));
-    }
-    if flags.contains(OpenFlags::SQLITE_OPEN_CREATE) {
-        make_private(path);
-    }
-    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-        .map_err(|error| named(path, &error))?;
-    connection.busy_timeout(lock_timeout)?;
-    connection.set_prepared_statement_cache_capacity(64);
-    // Keeps query plans independent of bound values. Otherwise SQLite would recompile every
-    // statement with a bound LIMIT each time.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON;")?;
-    Ok(connection)
-}
-
-/// Creates the file with access for this user only, before SQLite creates it with the default mode.
-/// SQLite gives the files next to it the same mode. If this fails, SQLite reports the error.
-fn make_private(path: &Path) {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let _ = options.open(path);
-}
-
-fn named(path: &Path, error: &rusqlite::Error) -> EngineError {
-    EngineError::new(EngineFailure::Broken, format!("{}: {error}", path.display()))
-}
-
-impl From<rusqlite::Error> for EngineError {
-    fn from(error: rusqlite::Error) -> Self {
-        let failure = match error.sqlite_error_code() {
-            // Another connection recovers the log after a crash, or committed first. The
-            // transaction can be retried.
-            Some(ErrorCode::DatabaseBusy)
-                if matches!(
-                    error.sqlite_error().map(|error| error.extended_code),
-                    Some(261 | 517)
-                ) =>
-            {
-                EngineFailure::Conflict
-            }
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => EngineFailure::Locked,
-            Some(ErrorCode::ConstraintViolation) => EngineFailure::Refused,
-            _ => EngineFailure::Broken,
-        };
-        Self::new(failure, error)
-    }
-}
-
-/// Returns the range of ids for the parts of an entry: 256 times its index plus the part's
-/// position. A leaf cannot hold that many parts.
-pub(super) fn part_ids(index: u64) -> Range<i64> {
-    let first = int(index).saturating_mul(256);
-    first..first.saturating_add(256)
-}
-
-/// Converts a number for SQLite. Our counters never reach 2^63.
-pub(super) fn int(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// Converts a number from SQLite.
-pub(super) fn uint(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
-}
+const SCRUB_WANTED: &str = "scrub_wanted";
+const SCRUB_DONE: &str = "scrub_done";

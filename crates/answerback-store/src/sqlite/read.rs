@@ -5,17 +5,17 @@ use answerback::retry::State;
 use answerback::{Digest, Timestamp, UuidV7};
 use answerback_ledger::tile::WIDTH;
 use answerback_ledger::tree::Frontier;
-use answerback_ledger::{Hash, Id, Kind, Part, Salt, Token, VerifierKey};
+use answerback_ledger::{Hash, LeafId, LeafKind, LeafToken, Part, Salt, VerifierKey};
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params, params_from_iter};
 
 use super::{SCRUB_DONE, SCRUB_WANTED, SqliteConnection, int, part_ids, uint};
 use crate::case::kind_word;
-use crate::engine::{EngineError, EngineRead, EngineResult, Linked, without_gap};
+use crate::engine::{EngineError, EngineRead, EngineResult, LinkedEntries, without_gap};
 use crate::event::StreamDigest;
 use crate::{
-    CaseFilter, CaseRecord, CaseStatus, Event, Filter, Head, KeptAttempt, StreamFilter, StreamInfo,
-    Totals,
+    CaseFilter, CaseRecord, CaseStatus, EntryFilter, LogHead, LogTotals, StoredEvent,
+    StoredRetryState, StreamFilter, StreamInfo,
 };
 
 impl SqliteConnection {
@@ -42,16 +42,16 @@ impl SqliteConnection {
     /// Returns the leaves of a range that match the filter.
     fn leaves_within(
         &mut self,
-        filter: &Filter,
+        filter: &EntryFilter,
         within: Range<u64>,
         limit: usize,
     ) -> EngineResult<Vec<(u64, Vec<u8>)>> {
-        let id = |id: Option<Id>| id.map(|id| Value::from(id.as_bytes().to_vec()));
+        let id = |id: Option<LeafId>| id.map(|id| Value::from(id.as_bytes().to_vec()));
         let mut values = vec![Value::from(int(within.start)), Value::from(int(within.end))];
         let mut sql = "SELECT seq, leaf FROM entry WHERE seq >= ?1 AND seq < ?2".to_owned();
-        if let Some(carried) = filter.request_id.or(filter.response_id) {
+        if let Some(id) = filter.request_id.or(filter.response_id) {
             sql.push_str(" AND seq IN (SELECT value FROM json_each(?3))");
-            values.push(Value::from(json_list(&self.entries_with(carried)?)));
+            values.push(Value::from(json_list(&self.entries_with(id)?)));
         }
         let mut and = |column: &str, value: Option<Value>| {
             if let Some(value) = value {
@@ -121,7 +121,7 @@ impl EngineRead for SqliteConnection {
         self.column("SELECT value FROM meta WHERE key = ?1", [key])
     }
 
-    fn head(&mut self) -> EngineResult<Option<Head>> {
+    fn head(&mut self) -> EngineResult<Option<LogHead>> {
         let row = self
             .connection
             .prepare_cached(
@@ -156,7 +156,7 @@ impl EngineRead for SqliteConnection {
         let size = uint(size);
         let frontier = Frontier::from_bytes(size, &frontier)
             .ok_or_else(|| damaged("the frontier does not fit the size"))?;
-        Ok(Some(Head {
+        Ok(Some(LogHead {
             size,
             frontier,
             root: hash(&root)?,
@@ -212,7 +212,7 @@ impl EngineRead for SqliteConnection {
         )?;
         let part = |(name, salt, bytes): (String, Vec<u8>, Vec<u8>)| {
             let salt = salt.as_slice().try_into().map_err(|_| damaged("a salt has 32 bytes"))?;
-            Ok(Part::new(Token::new(name).map_err(damaged)?, Salt::new(salt), bytes))
+            Ok(Part::new(LeafToken::new(name).map_err(damaged)?, Salt::new(salt), bytes))
         };
         rows.into_iter().map(part).collect()
     }
@@ -232,7 +232,7 @@ impl EngineRead for SqliteConnection {
 
     fn leaves(
         &mut self,
-        filter: &Filter,
+        filter: &EntryFilter,
         within: Range<u64>,
         limit: usize,
     ) -> EngineResult<Vec<(u64, Vec<u8>)>> {
@@ -285,8 +285,8 @@ impl EngineRead for SqliteConnection {
         )
     }
 
-    fn totals(&mut self) -> EngineResult<Totals> {
-        let mut totals = Totals::default();
+    fn totals(&mut self) -> EngineResult<LogTotals> {
+        let mut totals = LogTotals::default();
         let rows: Vec<(String, i64, i64)> = self.rows(
             "SELECT kind, count(*), sum(length(leaf)) FROM entry GROUP BY kind",
             [],
@@ -312,8 +312,8 @@ impl EngineRead for SqliteConnection {
         Ok(totals)
     }
 
-    fn linked(&mut self, request: Id) -> EngineResult<Linked> {
-        let mut linked = Linked::default();
+    fn linked(&mut self, request: LeafId) -> EngineResult<LinkedEntries> {
+        let mut linked = LinkedEntries::default();
         for index in self.entries_with(request)? {
             let kind: Option<String> = self.column(
                 "SELECT kind FROM entry WHERE seq = ?1 AND request_id = ?2",
@@ -328,9 +328,9 @@ impl EngineRead for SqliteConnection {
 
     fn same(
         &mut self,
-        kinds: &[Kind],
-        response: Option<Id>,
-        reply: Option<Id>,
+        kinds: &[LeafKind],
+        response: Option<LeafId>,
+        reply: Option<LeafId>,
     ) -> EngineResult<Option<u64>> {
         let (sql, id) = match (response, reply) {
             (Some(id), _) => ("SELECT kind FROM entry WHERE seq = ?1 AND response_id = ?2", id),
@@ -349,17 +349,17 @@ impl EngineRead for SqliteConnection {
         Ok(None)
     }
 
-    fn attempt(&mut self, key: &str, now: Timestamp) -> EngineResult<Option<KeptAttempt>> {
+    fn attempt(&mut self, key: &str, now: Timestamp) -> EngineResult<Option<StoredRetryState>> {
         let row: Option<(String, i64)> = self
             .connection
             .prepare_cached("SELECT state, revision FROM attempt WHERE key = ?1 AND expires > ?2")?
             .query_row(params![key, now.unix_millis()], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
-        let kept = |(state, revision): (String, i64)| {
+        let stored = |(state, revision): (String, i64)| {
             let state: State = serde_json::from_str(&state).map_err(damaged)?;
-            Ok(KeptAttempt::new(state, uint(revision)))
+            Ok(StoredRetryState::new(state, uint(revision)))
         };
-        row.map(kept).transpose()
+        row.map(stored).transpose()
     }
 
     fn note(&mut self, key: &str, now: Timestamp) -> EngineResult<Option<String>> {
@@ -398,7 +398,7 @@ impl EngineRead for SqliteConnection {
             None => " AND ?2 = ?2",
             Some(CaseStatus::Waiting) => " AND decided = 0 AND expires > ?2",
             Some(CaseStatus::Decided) => " AND decided = 1 AND ?2 = ?2",
-            Some(CaseStatus::Lapsed) => " AND decided = 0 AND expires <= ?2",
+            Some(CaseStatus::Expired) => " AND decided = 0 AND expires <= ?2",
         });
         sql.push_str(" AND (?3 IS NULL OR kind = ?3) ORDER BY id LIMIT ?4");
         let after = after.map_or_else(String::new, |id| id.as_str().to_ascii_lowercase());
@@ -413,7 +413,7 @@ impl EngineRead for SqliteConnection {
         after: u64,
         stream: Option<&str>,
         limit: usize,
-    ) -> EngineResult<Vec<Event>> {
+    ) -> EngineResult<Vec<StoredEvent>> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let sql = match stream {
             Some(_) => {
@@ -428,7 +428,7 @@ impl EngineRead for SqliteConnection {
         self.rows(sql, params![int(after), limit, stream], event)
     }
 
-    fn newest_events(&mut self, stream: &str, limit: usize) -> EngineResult<Vec<Event>> {
+    fn newest_events(&mut self, stream: &str, limit: usize) -> EngineResult<Vec<StoredEvent>> {
         self.rows(
             "SELECT seq, ts, stream, kind, ref, body FROM event
              WHERE stream = ?1 ORDER BY seq DESC LIMIT ?2",
@@ -502,7 +502,14 @@ impl EngineRead for SqliteConnection {
     }
 }
 
-fn event(row: &Row<'_>) -> rusqlite::Result<Event> {
+fn event(row: &Row<'_>) -> rusqlite::Result<StoredEvent> {
     let time = Timestamp::from_unix_micros(row.get(1)?);
-    Ok(Event::new(uint(row.get(0)?), time, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
+    Ok(StoredEvent::new(
+        uint(row.get(0)?),
+        time,
+        row.get(2)?,
+        row.get(3)?,
+        row.get(4)?,
+        row.get(5)?,
+    ))
 }

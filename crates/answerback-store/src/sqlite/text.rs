@@ -6,7 +6,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
 use super::{connect, int, truncate_log, uint};
 use crate::engine::EngineResult;
-use crate::text::{IndexStep, TextIndex};
+use crate::engine::{IndexStep, TextIndex};
 
 /// A full-text index with FTS5. It stores a copy of the text, so that it can remove an entry whose
 /// text is already erased. It does not store the lengths of texts, because results are not ranked.

@@ -11,7 +11,7 @@ use answerback_ledger::tile::WIDTH;
 use rusqlite::params;
 
 use super::{SqliteConnection, int, uint};
-use crate::Filter;
+use crate::EntryFilter;
 use crate::engine::EngineResult;
 
 impl SqliteConnection {
@@ -37,7 +37,7 @@ impl SqliteConnection {
     /// Returns the parts of a range, in order, that can contain the filter's agent and tool.
     pub(super) fn stretches(
         &self,
-        filter: &Filter,
+        filter: &EntryFilter,
         within: &Range<u64>,
     ) -> EngineResult<Vec<Range<u64>>> {
         let wanted = [("agent", &filter.agent), ("tool", &filter.tool)];

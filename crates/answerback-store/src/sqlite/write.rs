@@ -8,12 +8,11 @@ use rusqlite::params;
 
 use super::schema::GUARDS;
 use super::{SCRUB_DONE, SCRUB_WANTED, SqliteConnection, int, part_ids, truncate_log, uint};
-use crate::blob::BlobRow;
 use crate::case::{kind_word, without_words};
-use crate::engine::{Engine, EngineError, EngineRead, EngineResult, EntryRow};
-use crate::event::{Event, StreamDigest};
-use crate::table::{SqlCell, SqlTable};
-use crate::{CaseRecord, Head, OWN_STREAMS};
+use crate::engine::{BlobRow, Engine, EngineRead, EngineResult, EntryRow};
+use crate::event::{StoredEvent, StreamDigest};
+use crate::tables::{SqlCell, SqlTable};
+use crate::{CaseRecord, LogHead, OWN_STREAMS};
 
 fn micros(time: Timestamp) -> i64 {
     let micros = time.nanos_since(Timestamp::from_unix_micros(0)) / 1000;
@@ -27,11 +26,11 @@ impl SqliteConnection {
 }
 
 fn json(value: &impl serde::Serialize) -> EngineResult<String> {
-    serde_json::to_string(value).map_err(|error| EngineError::damaged(error.to_string()))
+    Ok(serde_json::to_string(value)?)
 }
 
 impl Engine for SqliteConnection {
-    fn begin(&mut self) -> EngineResult<Option<Head>> {
+    fn begin(&mut self) -> EngineResult<Option<LogHead>> {
         self.execute("BEGIN IMMEDIATE", [])?;
         self.head()
     }
@@ -93,7 +92,7 @@ impl Engine for SqliteConnection {
         Ok(true)
     }
 
-    fn want_scrub(&mut self) -> EngineResult<()> {
+    fn request_scrub(&mut self) -> EngineResult<()> {
         self.execute(
             "INSERT INTO meta(key, value) VALUES (?1, '1') ON CONFLICT (key) DO UPDATE
              SET value = CAST(value AS INTEGER) + 1",
@@ -131,9 +130,9 @@ impl Engine for SqliteConnection {
                 leaf.text("agent_id"),
                 leaf.text("tool"),
                 leaf.text("outcome"),
-                row.request_id.as_ref().map(answerback_ledger::Id::as_bytes),
-                row.response_id.as_ref().map(answerback_ledger::Id::as_bytes),
-                row.reply_id.as_ref().map(answerback_ledger::Id::as_bytes),
+                row.request_id.as_ref().map(answerback_ledger::LeafId::as_bytes),
+                row.response_id.as_ref().map(answerback_ledger::LeafId::as_bytes),
+                row.reply_id.as_ref().map(answerback_ledger::LeafId::as_bytes),
                 row.hash.as_bytes(),
                 leaf.bytes(),
             ])?;
@@ -159,7 +158,7 @@ impl Engine for SqliteConnection {
         Ok(())
     }
 
-    fn keep_checkpoint(&mut self, size: u64, note: &str) -> EngineResult<()> {
+    fn store_checkpoint(&mut self, size: u64, note: &str) -> EngineResult<()> {
         self.execute(
             "INSERT OR IGNORE INTO checkpoint(size, note) VALUES (?1, ?2)",
             params![int(size), note],
@@ -175,7 +174,7 @@ impl Engine for SqliteConnection {
         Ok(())
     }
 
-    fn save_head(&mut self, head: &Head, note: Option<&str>) -> EngineResult<()> {
+    fn save_head(&mut self, head: &LogHead, note: Option<&str>) -> EngineResult<()> {
         self.execute(
             "UPDATE head SET size = ?1, frontier = ?2, root = ?3, last_ts = ?4, minimum = ?5, event_seq = ?6,
                note = coalesce(?7, note)",
@@ -203,17 +202,17 @@ impl Engine for SqliteConnection {
         state: Option<&State>,
         now: Timestamp,
     ) -> EngineResult<bool> {
-        let kept = self.attempt(key, now)?.map(|kept| kept.revision);
-        if kept != expected {
+        let stored = self.attempt(key, now)?.map(|stored| stored.revision);
+        if stored != expected {
             return Ok(false);
         }
         // Deleting an expired state also deletes its references.
-        if kept.is_none() || state.is_none() {
+        if stored.is_none() || state.is_none() {
             self.execute("DELETE FROM attempt WHERE key = ?1", [key])?;
         }
         let Some(state) = state else { return Ok(true) };
         // A revision is never reused for a key, even if its state was removed in between.
-        let revision = micros(now).max(kept.map_or(0, int) + 1);
+        let revision = micros(now).max(stored.map_or(0, int) + 1);
         self.execute(
             "INSERT INTO attempt(key, revision, expires, blocked, state) VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires = excluded.expires,
@@ -229,7 +228,7 @@ impl Engine for SqliteConnection {
         Ok(true)
     }
 
-    fn keep_note(
+    fn store_note(
         &mut self,
         key: &str,
         text: &str,
@@ -244,7 +243,7 @@ impl Engine for SqliteConnection {
         Ok(())
     }
 
-    fn attempt_from(&mut self, key: &str, reference: &str) -> EngineResult<()> {
+    fn add_attempt_source(&mut self, key: &str, reference: &str) -> EngineResult<()> {
         self.execute(
             "INSERT INTO attempt_source(ref, key) SELECT ?2, key FROM attempt WHERE key = ?1
              ON CONFLICT DO NOTHING",
@@ -303,7 +302,7 @@ impl Engine for SqliteConnection {
         Ok(swapped == 1)
     }
 
-    fn case_from(&mut self, id: &UuidV7, reference: &str, said: bool) -> EngineResult<()> {
+    fn add_case_source(&mut self, id: &UuidV7, reference: &str, said: bool) -> EngineResult<()> {
         self.execute(
             "INSERT INTO case_source(ref, id, said) SELECT ?2, id, ?3 FROM case_record WHERE id = ?1
              ON CONFLICT DO NOTHING",
@@ -328,7 +327,7 @@ impl Engine for SqliteConnection {
         )
     }
 
-    fn append_events(&mut self, events: &[Event]) -> EngineResult<()> {
+    fn append_events(&mut self, events: &[StoredEvent]) -> EngineResult<()> {
         for event in events {
             self.execute(
                 "INSERT INTO event(seq, ts, stream, kind, ref, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -417,19 +416,19 @@ impl SqliteConnection {
     /// retry states that come from it.
     fn erase_of(&self, references: &str, value: impl rusqlite::ToSql + Copy) -> EngineResult<()> {
         let value: [&dyn rusqlite::ToSql; 1] = [&value];
-        let told = format!("ref IN ({references})");
-        self.execute(&format!("UPDATE event SET body = NULL WHERE {told}"), value)?;
+        let filter = format!("ref IN ({references})");
+        self.execute(&format!("UPDATE event SET body = NULL WHERE {filter}"), value)?;
         self.execute(
             &format!(
                 "UPDATE case_record SET content = x'', private = NULL
-                 WHERE id IN (SELECT id FROM case_source WHERE said = 0 AND {told})"
+                 WHERE id IN (SELECT id FROM case_source WHERE said = 0 AND {filter})"
             ),
             value,
         )?;
         // A person's words may quote the shown content, so they are erased together with it.
         let cases: Vec<(String, String)> = self.rows(
             &format!(
-                "SELECT id, body FROM case_record WHERE id IN (SELECT id FROM case_source WHERE {told})"
+                "SELECT id, body FROM case_record WHERE id IN (SELECT id FROM case_source WHERE {filter})"
             ),
             value,
             |row| Ok((row.get(0)?, row.get(1)?)),
@@ -442,17 +441,17 @@ impl SqliteConnection {
             self.execute("UPDATE event SET body = NULL WHERE ref = 'case/' || ?1", [id])?;
         }
         for sql in [
-            format!("DELETE FROM case_source WHERE {told}"),
+            format!("DELETE FROM case_source WHERE {filter}"),
             format!(
-                "DELETE FROM attempt WHERE key IN (SELECT key FROM attempt_source WHERE {told})"
+                "DELETE FROM attempt WHERE key IN (SELECT key FROM attempt_source WHERE {filter})"
             ),
             // A blob that has another reference stays.
             format!(
-                "DELETE FROM blob WHERE sha256 IN (SELECT sha256 FROM blob_ref WHERE {told})
+                "DELETE FROM blob WHERE sha256 IN (SELECT sha256 FROM blob_ref WHERE {filter})
                  AND NOT EXISTS (SELECT 1 FROM blob_ref AS other WHERE other.sha256 = blob.sha256
                    AND other.ref NOT IN ({references}))"
             ),
-            format!("DELETE FROM blob_ref WHERE {told}"),
+            format!("DELETE FROM blob_ref WHERE {filter}"),
         ] {
             self.execute(&sql, value)?;
         }

@@ -4,7 +4,7 @@ use std::fs;
 
 use answerback_ledger::anchor::Divergence;
 use answerback_ledger::{Anchor, FileAnchor};
-use answerback_store::{Adopted, Settings, Store, StoreError};
+use answerback_store::{AdoptionOutcome, Settings, Store, StoreError};
 use rusqlite::Connection;
 
 use crate::scene::{Scene, append, judged};
@@ -13,7 +13,7 @@ use crate::scene::{Scene, append, judged};
 pub(crate) fn is_adopted(
     scene: &Scene,
     open: &dyn Fn() -> Result<Store, StoreError>,
-    adopt: &dyn Fn(&Settings) -> Result<Adopted, StoreError>,
+    adopt: &dyn Fn(&Settings) -> Result<AdoptionOutcome, StoreError>,
     (size, anchored): (u64, u64),
 ) {
     let before = fs::read(scene.path("anchor")).unwrap();
@@ -22,7 +22,7 @@ pub(crate) fn is_adopted(
     assert!(refused.to_string().contains("ledger adopt"), "{refused}");
     let adopted = adopt(&scene.settings()).unwrap();
     assert_eq!((adopted.index, adopted.size, adopted.anchored), (size, size, anchored));
-    assert_eq!(fs::read(&adopted.kept[0]).unwrap(), before);
+    assert_eq!(fs::read(&adopted.backups[0]).unwrap(), before);
     let again = adopt(&scene.settings()).unwrap_err();
     assert!(again.to_string().contains("no rollback to adopt"), "{again}");
 
@@ -62,7 +62,8 @@ fn a_restored_file_is_adopted() {
     judged(&path);
     // A holder of the old checkpoints still detects that the history differs.
     let old = fs::read_to_string(scene.path("anchor.before-adopt-1")).unwrap();
-    let options = answerback_verify::Options::new().with_checkpoints("old anchor", &old).unwrap();
+    let options =
+        answerback_verify::VerifyOptions::new().with_checkpoints("old anchor", &old).unwrap();
     let mut source = answerback_verify::open(&path).unwrap();
     let report = answerback_verify::verify(source.as_mut(), &options).unwrap();
     assert_eq!(report.exit_code(), 14, "{report}");

@@ -1,15 +1,15 @@
 use std::path::Path;
 
-use answerback_store::conformance::PROMISES;
+use answerback_store::conformance::GUARANTEES;
 use answerback_store::{Settings, Store, StoreError};
 
 /// Runs each guarantee as a separate test with its own output, even if an earlier one fails.
 #[expect(clippy::print_stdout, reason = "people read the results")]
-fn keeps_every_promise(
+fn holds_every_guarantee(
     open: impl Fn(&Path, &str, Settings) -> Result<Store, StoreError> + std::panic::RefUnwindSafe,
 ) {
     let mut broken: Vec<&str> = Vec::new();
-    for (name, promise) in PROMISES {
+    for (name, promise) in GUARANTEES {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_owned();
         let open = |store: &str, change: &dyn Fn(Settings) -> Settings| {
@@ -23,15 +23,15 @@ fn keeps_every_promise(
 }
 
 #[test]
-fn sqlite_keeps_every_promise() {
-    keeps_every_promise(|folder, store, settings| {
+fn sqlite_holds_every_guarantee() {
+    holds_every_guarantee(|folder, store, settings| {
         Store::open_sqlite(folder.join(format!("{store}.db")), settings)
     });
 }
 
 #[cfg(feature = "postgres")]
 #[test]
-fn postgres_keeps_every_promise() {
+fn postgres_holds_every_guarantee() {
     let Some(server) = crate::server::Server::new() else { return };
-    keeps_every_promise(|_, store, settings| Store::open_postgres(&server.url(store), settings));
+    holds_every_guarantee(|_, store, settings| Store::open_postgres(&server.url(store), settings));
 }

@@ -11,7 +11,7 @@ pub(crate) fn rounds() -> u64 {
 /// Kills the writer at a random moment, in many rounds on one store. Every acknowledged entry must
 /// be in the log afterward with its acknowledged hash, and the log must continue.
 #[test]
-fn what_was_acknowledged_survives_a_kill() {
+fn acknowledged_entries_survive_a_kill() {
     let scene = Scene::new();
     let (mut all, rounds) = (Vec::new(), rounds());
     for round in 1..=rounds {

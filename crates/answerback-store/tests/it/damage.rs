@@ -3,8 +3,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use answerback_ledger::leaf::Basis;
-use answerback_ledger::{Draft, Token};
-use answerback_store::{Filter, Health, Settings, Store, StoreError, Transaction};
+use answerback_ledger::{Draft, LeafToken};
+use answerback_store::{EntryFilter, Settings, Store, StoreError, StoreHealth, Transaction};
 use rusqlite::Connection;
 
 use crate::scene::{Scene, WORDS, append, judged, tell_everything, told_key, verified};
@@ -22,7 +22,7 @@ fn copy_store(from: &Path, to: &Path) {
 /// at every 512 bytes of its tail. The store that opens must contain a complete prefix of the true
 /// log.
 #[test]
-fn a_torn_tail_is_a_shorter_whole_log() {
+fn a_torn_write_ahead_log_loses_only_the_last_transactions() {
     let scene = Scene::new();
     let store = Store::open_sqlite(scene.path("store.db"), Settings::new(scene.path("ledger.key")))
         .unwrap();
@@ -77,7 +77,7 @@ fn a_restored_backup_does_not_sign() {
 /// Checks that changed rows are detected when the store is opened, and by a writer that has it
 /// open. The writer stops acknowledging until the rows are restored.
 #[test]
-fn changed_rows_poison_until_they_are_whole_again() {
+fn changed_rows_poison_the_store_until_they_are_restored() {
     let scene = Scene::new();
     let store = scene.open().unwrap();
     append(&store, 300);
@@ -94,7 +94,7 @@ fn changed_rows_poison_until_they_are_whole_again() {
     behind.execute("UPDATE head SET root = zeroblob(32)", []).unwrap();
     let refused = store.append(Draft::request()).unwrap().wait().unwrap_err();
     assert!(matches!(refused, StoreError::Damaged(_)), "{refused}");
-    assert!(matches!(store.stats().health, Health::Poisoned { .. }));
+    assert!(matches!(store.stats().health, StoreHealth::Poisoned { .. }));
     assert!(matches!(scene.open(), Err(StoreError::Damaged(_))));
     std::thread::sleep(std::time::Duration::from_millis(60));
     let refused = store.append(Draft::request()).unwrap().wait().unwrap_err();
@@ -105,7 +105,7 @@ fn changed_rows_poison_until_they_are_whole_again() {
         std::thread::sleep(std::time::Duration::from_millis(20));
         store.append(Draft::request()).unwrap().wait().is_ok()
     });
-    assert!(healed && store.stats().health == Health::Good);
+    assert!(healed && store.stats().health == StoreHealth::Good);
     verified(&store);
 }
 
@@ -145,12 +145,16 @@ fn erased_content_is_in_no_file() {
     append(&store, 300);
     wait_for_text(&store);
     let salt = *store.entry(entries[0]).unwrap().unwrap().parts[0].salt().as_bytes();
-    let text = Filter::default().with_text("quinceRequest");
+    let text = EntryFilter::default().with_text("quinceRequest");
     assert_eq!(store.entries(&text, None, 9).unwrap().entries.len(), 1);
     assert_eq!(words_left(&scene), WORDS);
     assert!(holding(&scene, b"quinceRequest") >= 2 && holding(&scene, &salt) >= 1);
     for index in entries {
-        store.erase(index, Token::new("seen").unwrap(), Basis::Request).unwrap().wait().unwrap();
+        store
+            .erase(index, LeafToken::new("seen").unwrap(), Basis::Request)
+            .unwrap()
+            .wait()
+            .unwrap();
     }
     // The index also processes the erasure entry, in case it was behind.
     wait_for_text(&store);
@@ -187,7 +191,7 @@ fn pruned_content_is_in_no_file() {
 /// write, but the store reports that the scrub is pending. The next writer scrubs after the reader
 /// is done.
 #[test]
-fn what_is_read_while_it_is_erased_goes_later() {
+fn erased_content_is_scrubbed_after_the_last_reader() {
     let scene = Scene::new();
     // With this timeout, any code that waits for the reader would hang the test.
     let settings = || scene.settings().with_lock_timeout(std::time::Duration::from_hours(1));
@@ -201,7 +205,11 @@ fn what_is_read_while_it_is_erased_goes_later() {
         reader
     });
     for index in entries {
-        store.erase(index, Token::new("seen").unwrap(), Basis::Request).unwrap().wait().unwrap();
+        store
+            .erase(index, LeafToken::new("seen").unwrap(), Basis::Request)
+            .unwrap()
+            .wait()
+            .unwrap();
     }
     store.update_text().unwrap();
     append(&store, 3);
@@ -222,7 +230,7 @@ fn what_is_read_while_it_is_erased_goes_later() {
 
 /// Checks the same with a killed process: the store still contains the scrub request.
 #[test]
-fn what_a_killed_process_erased_goes_with_the_next_writer() {
+fn the_next_writer_scrubs_for_a_killed_process() {
     let scene = Scene::new();
     drop(scene.open().unwrap());
     let reader = Connection::open(scene.path("store.db")).unwrap();
@@ -280,7 +288,7 @@ fn a_refused_row_is_no_damage() {
     assert!(matches!(error, StoreError::Refused(_)), "{error}");
     assert_eq!(error.to_string(), "the store refused a row: no blobs here");
     append(&store, 2);
-    assert_eq!((store.stats().health, store.stats().poisonings), (Health::Good, 0));
+    assert_eq!((store.stats().health, store.stats().poisonings), (StoreHealth::Good, 0));
     verified(&store);
 }
 

@@ -5,21 +5,21 @@ use std::path::Path;
 use std::process::Command;
 
 use answerback_ledger::leaf::Basis;
-use answerback_ledger::{Draft, Token};
+use answerback_ledger::{Draft, LeafToken};
 use answerback_store::{Export, ExportError, Store};
-use answerback_verify::{Options, Report, VerifierKey, open, verify};
+use answerback_verify::{NoteVerifierKey, VerifyOptions, VerifyReport, open, verify};
 
 use crate::scene::{Scene, append};
 use crate::verified::written;
 
-fn exported(scene: &Scene, export: Export) -> Result<(Report, String), ExportError> {
+fn exported(scene: &Scene, export: Export) -> Result<(VerifyReport, String), ExportError> {
     let path = scene.path("export.jsonl");
     let store = Store::read_sqlite(scene.path("store.db")).unwrap();
     let mut lines = Vec::new();
     store.export_jsonl(export, &mut lines, &mut |_| {})?;
     fs::write(&path, &lines).unwrap();
-    let key = VerifierKey::parse(&store.verifier_key().unwrap().to_string()).unwrap();
-    let options = Options::new().with_vkey(key);
+    let key = NoteVerifierKey::parse(&store.verifier_key().unwrap().to_string()).unwrap();
+    let options = VerifyOptions::new().with_vkey(key);
     let report = verify(open(&path).unwrap().as_mut(), &options).unwrap();
     Ok((report, String::from_utf8(lines).unwrap()))
 }
@@ -75,7 +75,7 @@ fn an_export_does_not_end_between_an_entry_and_its_erasure() {
     let erased = store.append(draft).unwrap().wait().unwrap().value.index;
     // A full tile lies between the two, so a checkpoint is stored there.
     append(&store, 300);
-    let seen = Token::new("seen").unwrap();
+    let seen = LeafToken::new("seen").unwrap();
     store.erase(erased, seen, Basis::Request).unwrap().wait().unwrap();
     let refused = exported(&scene, Export::new().with_size(100)).unwrap_err();
     let ExportError::ErasedLater { target, .. } = refused else { panic!("{refused}") };
@@ -95,7 +95,8 @@ fn other_names_ride_along_and_prove_nothing() {
     let changed = lines.replace("gen_ai.agent.id\":\"domain-02", "gen_ai.agent.id\":\"domain-03");
     assert_ne!(changed, lines);
     fs::write(scene.path("changed.jsonl"), changed).unwrap();
-    let report = verify(open(&scene.path("changed.jsonl")).unwrap().as_mut(), &Options::new());
+    let report =
+        verify(open(&scene.path("changed.jsonl")).unwrap().as_mut(), &VerifyOptions::new());
     assert_eq!(report.unwrap().exit_code(), 0);
     assert!(python(&scene.path("export.jsonl")).is_none_or(|code| code == 0));
 }
@@ -108,7 +109,7 @@ fn tiles_verify() {
     let directory = scene.path("tiles");
     let mut told = Vec::new();
     let exported = store.export_tiles(&directory, &mut |seen| told.push(seen.done)).unwrap();
-    let report = verify(open(&directory).unwrap().as_mut(), &Options::new()).unwrap();
+    let report = verify(open(&directory).unwrap().as_mut(), &VerifyOptions::new()).unwrap();
     assert_eq!(report.exit_code(), 0, "{report}");
     assert_eq!((report.from, report.size), (256, exported.size));
     assert!(directory.join("tile/0/000").is_file() && !directory.join("tile/entries/000").exists());
@@ -127,7 +128,7 @@ fn tiles_verify() {
         bad[middle] ^= 1;
         fs::write(&path, &bad).unwrap();
         let judged =
-            open(&directory).and_then(|mut source| verify(source.as_mut(), &Options::new()));
+            open(&directory).and_then(|mut source| verify(source.as_mut(), &VerifyOptions::new()));
         assert!(judged.is_err() || !judged.unwrap().valid, "{name}");
         assert!(python(&directory).is_none_or(|code| code != 0), "{name}");
         fs::write(&path, good).unwrap();
@@ -145,9 +146,10 @@ fn a_log_pruned_beyond_a_change_of_keys_verifies() {
     let part = store.part("seen", *b"x").unwrap();
     let index = store.append(Draft::request().with_part(part)).unwrap().wait().unwrap().value.index;
     store.prune(256, &mut |_| ()).unwrap();
-    store.erase(index, Token::new("seen").unwrap(), Basis::Retention).unwrap().wait().unwrap();
+    store.erase(index, LeafToken::new("seen").unwrap(), Basis::Retention).unwrap().wait().unwrap();
     drop(store);
-    let report = verify(open(&scene.path("store.db")).unwrap().as_mut(), &Options::new()).unwrap();
+    let report =
+        verify(open(&scene.path("store.db")).unwrap().as_mut(), &VerifyOptions::new()).unwrap();
     assert_eq!(report.exit_code(), 0, "{report}");
     let (report, _) = exported(&scene, Export::new()).unwrap();
     assert_eq!((report.exit_code(), report.from), (0, 256), "{report}");

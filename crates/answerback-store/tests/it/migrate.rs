@@ -2,16 +2,17 @@ use answerback::case::{Case, CaseKind};
 use answerback::{Digest, Timestamp, UuidV7};
 use answerback_ledger::leaf::Basis;
 use answerback_ledger::tree::consistency_proof;
-use answerback_ledger::{Checkpoint, Draft, Kind, Token};
+use answerback_ledger::{Checkpoint, Draft, LeafKind, LeafToken};
 use answerback_store::{
-    CaseFilter, Filter, NewCase, Progress, Store, StoreError, Target, entry_reference, migrate,
+    CaseFilter, EntryFilter, MoveProgress, MoveTarget, NewCase, Store, StoreError, entry_reference,
+    migrate,
 };
 
 use crate::scene::{Scene, append, tell_everything, told_key, verified};
 use crate::server::Server;
 
-fn target(scene: &Scene, server: &Server, name: &str) -> Target {
-    Target::postgres(&server.url(name), scene.settings()).unwrap()
+fn target(scene: &Scene, server: &Server, name: &str) -> MoveTarget {
+    MoveTarget::postgres(&server.url(name), scene.settings()).unwrap()
 }
 
 /// Creates a log with data in every table.
@@ -37,7 +38,7 @@ fn filled(scene: &Scene) -> (Store, Digest) {
         .value;
     let part = store.part("seen", *b"to be erased").unwrap();
     let index = store.append(Draft::request().with_part(part)).unwrap().wait().unwrap().value.index;
-    store.erase(index, Token::new("seen").unwrap(), Basis::Request).unwrap().wait().unwrap();
+    store.erase(index, LeafToken::new("seen").unwrap(), Basis::Request).unwrap().wait().unwrap();
     (store, blob)
 }
 
@@ -51,14 +52,14 @@ fn a_proof_spans_the_move() {
     let (head, key) = (old.head().unwrap(), old.verifier_key().unwrap());
     let before = Checkpoint::read(&old.checkpoint().unwrap()).unwrap();
     let receipt = old.receipt(300).unwrap();
-    let mut seen: Vec<Progress> = Vec::new();
+    let mut seen: Vec<MoveProgress> = Vec::new();
     let new = migrate(&old, target(&scene, &server, "moved"), &mut |step| seen.push(step)).unwrap();
     assert!(seen.iter().any(|step| step.step == "check" && step.of == Some(step.done)));
     assert_eq!(new.origin().unwrap(), old.origin().unwrap());
     assert_eq!((new.verifier_key().unwrap(), new.first_key().unwrap()), (key.clone(), key.clone()));
     assert_eq!(new.head().unwrap().size, head.size + 1);
     let said = new.entry(head.size).unwrap().unwrap().leaf;
-    assert_eq!((said.kind(), said.text("subject")), (Kind::Config, Some("migrate")));
+    assert_eq!((said.kind(), said.text("subject")), (LeafKind::Config, Some("migrate")));
     append(&new, 20);
     verified(&new);
     // The new store serves the hashes that lead from the old checkpoint's root to the new one's.
@@ -86,7 +87,7 @@ fn a_proof_spans_the_move() {
     };
     assert_eq!((behind("case_source"), behind("attempt_source")), (3, 1));
     // The old store can be read, but open and newly opened handles cannot write.
-    assert_eq!(old.entries(&Filter::default(), None, 9).unwrap().entries.len(), 9);
+    assert_eq!(old.entries(&EntryFilter::default(), None, 9).unwrap().entries.len(), 9);
     let refused = old.append(Draft::request()).unwrap().wait().unwrap_err();
     assert!(refused.to_string().contains("the log was moved to schema"), "{refused}");
     drop(old);
@@ -122,7 +123,7 @@ impl answerback_ledger::tree::HashReader for Served<'_> {
 /// Checks that a pruned log can be moved, that a target with a log is rejected, and that a damaged
 /// source is detected before it is marked.
 #[test]
-fn only_a_whole_log_moves_to_an_empty_place() {
+fn only_a_valid_log_moves_and_only_to_an_empty_store() {
     let Some(server) = Server::new() else { return };
     let scene = Scene::new();
     let (old, _) = filled(&scene);
@@ -132,7 +133,7 @@ fn only_a_whole_log_moves_to_an_empty_place() {
     let taken = migrate(&old, target(&scene, &server, "taken"), &mut |_| ()).unwrap_err();
     assert!(taken.to_string().contains("there is a log in"), "{taken}");
     // The log could not continue with another key, so nothing is moved.
-    let stranger = Target::postgres(&server.url("keyless"), other.settings()).unwrap();
+    let stranger = MoveTarget::postgres(&server.url("keyless"), other.settings()).unwrap();
     assert!(matches!(migrate(&old, stranger, &mut |_| ()), Err(StoreError::Key(_))));
     let behind = rusqlite::Connection::open(scene.path("store.db")).unwrap();
     behind.execute_batch("DROP TRIGGER entry_update").unwrap();

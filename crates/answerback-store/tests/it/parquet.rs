@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 
 use answerback_ledger::tree::Frontier;
-use answerback_ledger::{Checkpoint, Draft, Hash, Id, Note, Token};
+use answerback_ledger::{Checkpoint, Draft, Hash, LeafId, LeafToken, Note};
 use answerback_store::Export;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
@@ -12,12 +12,12 @@ use parquet::record::Field;
 use crate::scene::{Scene, append};
 
 #[test]
-fn what_was_recorded_is_in_the_columns() {
+fn columns_contain_the_recorded_members() {
     let scene = Scene::new();
     let store = scene.open().unwrap();
     // Append more entries than fit into one row group.
     (0..3).for_each(|_| append(&store, 3000));
-    let (id, token) = (Id::from([0x42; 16]), |text| Token::new(text).unwrap());
+    let (id, token) = (LeafId::from([0x42; 16]), |text| LeafToken::new(text).unwrap());
     let part = store.part("seen", *b"12345").unwrap();
     let request = Draft::request().with_request_id(id).with_tool("read_file").with_part(part);
     let request = store.append(request).unwrap().wait().unwrap().value.index;

@@ -3,9 +3,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use answerback_ledger::leaf::Basis;
-use answerback_ledger::{Draft, Token};
-use answerback_store::{Export, Filter, Health, Settings, Store, StoreError};
-use answerback_verify::{Options, VerifierKey, open, verify};
+use answerback_ledger::{Draft, LeafToken};
+use answerback_store::{EntryFilter, Export, Settings, Store, StoreError, StoreHealth};
+use answerback_verify::{NoteVerifierKey, VerifyOptions, open, verify};
 
 use crate::crash::rounds;
 use crate::proxy::{Cut, Proxy};
@@ -139,7 +139,7 @@ fn ended_backends_neither_lose_nor_double() {
         thread::sleep(Duration::from_millis(50));
         store.append(Draft::request()).unwrap().wait().is_ok()
     });
-    assert!(healed && store.stats().health == Health::Good);
+    assert!(healed && store.stats().health == StoreHealth::Good);
     let hashes = verified(&store);
     let mut bodies: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
     for index in 0..hashes.len() as u64 {
@@ -159,7 +159,7 @@ fn ended_backends_neither_lose_nor_double() {
 /// Cuts the connection at the commit: before it reaches the server, or after it, so that only the
 /// response is lost. In both cases the unit is acknowledged once and is in the log once.
 #[test]
-fn a_commit_whose_answer_is_lost_is_resolved() {
+fn a_commit_with_a_lost_response_is_resolved() {
     let Some(server) = Server::new() else { return };
     for (name, cut) in [("lost", Cut::BeforeCommit), ("kept", Cut::AfterCommit)] {
         let scene = Scene::new();
@@ -196,7 +196,7 @@ fn a_server_that_stays_away_leaves_a_commit_in_doubt() {
     proxy.arm();
     let doubt = store.append(Draft::request()).unwrap().wait().unwrap_err();
     assert!(matches!(doubt, StoreError::InDoubt(_)), "{doubt}");
-    assert!(matches!(store.stats().health, Health::Poisoned { .. }));
+    assert!(matches!(store.stats().health, StoreHealth::Poisoned { .. }));
 }
 
 /// Checks that the log's rows are protected against accidental changes, and that a changed head is
@@ -238,7 +238,7 @@ fn erased_words_are_not_found() {
     let part = store.part("seen", *b"marmalade \0 and toast").unwrap();
     let index = store.append(Draft::request().with_part(part)).unwrap().wait().unwrap().value.index;
     append(&store, 300);
-    let text = Filter::default().with_text("marmalade");
+    let text = EntryFilter::default().with_text("marmalade");
     let reaches = |size: u64| {
         let late = Instant::now() + Duration::from_secs(20);
         while store.stats().text_position < size {
@@ -248,7 +248,7 @@ fn erased_words_are_not_found() {
     };
     reaches(store.head().unwrap().size);
     assert_eq!(store.entries(&text, None, 9).unwrap().entries.len(), 1);
-    store.erase(index, Token::new("seen").unwrap(), Basis::Request).unwrap().wait().unwrap();
+    store.erase(index, LeafToken::new("seen").unwrap(), Basis::Request).unwrap().wait().unwrap();
     reaches(store.head().unwrap().size);
     assert_eq!(store.entries(&text, None, 9).unwrap().entries.len(), 0);
     let mut behind = server.behind("words");
@@ -309,15 +309,15 @@ fn a_log_pruned_beyond_a_change_of_keys_verifies() {
     store.export_tiles(scene.path("tiles"), &mut |_| {}).unwrap();
     for path in [path, scene.path("tiles")] {
         for key in [&second, &store.verifier_key().unwrap()] {
-            let key = VerifierKey::parse(&key.to_string()).unwrap();
-            let options = Options::new().with_vkey(key);
+            let key = NoteVerifierKey::parse(&key.to_string()).unwrap();
+            let options = VerifyOptions::new().with_vkey(key);
             let report = verify(open(&path).unwrap().as_mut(), &options).unwrap();
             assert_eq!(report.exit_code(), 0, "{report}");
             assert_eq!((report.from, report.size), (256, store.head().unwrap().size));
         }
         // The old key does not sign any of the remaining entries.
-        let gone = VerifierKey::parse(&first.to_string()).unwrap();
-        let options = Options::new().with_vkey(gone);
+        let gone = NoteVerifierKey::parse(&first.to_string()).unwrap();
+        let options = VerifyOptions::new().with_vkey(gone);
         let report = verify(open(&path).unwrap().as_mut(), &options).unwrap();
         assert_eq!(report.exit_code(), 11, "{report}");
     }
@@ -377,7 +377,7 @@ fn erased_and_pruned_content_is_in_no_row() {
         }
         if name == "erased" {
             for index in entries {
-                let part = Token::new("seen").unwrap();
+                let part = LeafToken::new("seen").unwrap();
                 store.erase(index, part, Basis::Request).unwrap().wait().unwrap();
             }
         } else {

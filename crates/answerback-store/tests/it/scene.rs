@@ -11,11 +11,11 @@ use answerback::retry::{
 };
 use answerback::{Digest, Severity, Timestamp, UuidV7};
 use answerback_ledger::tree::Frontier;
-use answerback_ledger::{Checkpoint, Draft, Hash, Id, Token};
+use answerback_ledger::{Checkpoint, Draft, Hash, LeafId, LeafToken};
 use answerback_store::{
     Export, NewCase, Settings, Store, StoreError, Transaction, case_reference, entry_reference,
 };
-use answerback_verify::{Options, open, verify};
+use answerback_verify::{VerifyOptions, open, verify};
 use serde_json::json;
 
 pub(crate) struct Scene {
@@ -117,15 +117,15 @@ pub(crate) fn tell_everything(store: &Store) -> Vec<u64> {
             new = new.with_source(source);
         }
         transaction.put_case(&new)?;
-        let ledger_id = Id::try_from(&id).unwrap();
+        let ledger_id = LeafId::try_from(&id).unwrap();
         transaction.append(&Draft::escalation(ledger_id, digest, 0).with_attempt(2, 3))?;
         let arguments = json!({ "path": "quinceCorrected" });
         let submission = Submission::about(&case, Decision::Modify { arguments });
         transaction.decide_case(&id, &submission.with_by("quinceDecider"))?;
-        let draft = Draft::decision(ledger_id, Token::new("modify").unwrap(), digest, 1);
+        let draft = Draft::decision(ledger_id, LeafToken::new("modify").unwrap(), digest, 1);
         let decision = transaction.append(&draft.with_part(said.clone()))?.index;
-        transaction.said_in(&id, &entry_reference(decision))?;
-        transaction.keep_private(&id, Some(b"quinceSealed"))?;
+        transaction.add_words_source(&id, &entry_reference(decision))?;
+        transaction.store_private(&id, Some(b"quinceSealed"))?;
         let note = case_reference(&id);
         transaction.append_event(
             "answerback/case/1",
@@ -177,7 +177,7 @@ pub(crate) fn verified(store: &Store) -> Vec<Hash> {
 
 /// Checks a store's file or an export with the verifier.
 pub(crate) fn judged(path: &Path) {
-    let report = verify(open(path).unwrap().as_mut(), &Options::new()).unwrap();
+    let report = verify(open(path).unwrap().as_mut(), &VerifyOptions::new()).unwrap();
     assert_eq!(report.exit_code(), 0, "{report}");
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use answerback_store::postgres_place;
-use answerback_verify::{Options, Postgres, Report, verify};
+use answerback_verify::{Postgres, VerifyOptions, VerifyReport, verify};
 use postgres::{Client, NoTls};
 
 /// Holds the prefix of the test's schemas, which are dropped together with it.
@@ -52,9 +52,9 @@ impl Server {
     }
 
     /// Runs the verifier, which reads the tables itself, on a log.
-    pub(crate) fn judged(&self, name: &str) -> Report {
+    pub(crate) fn judged(&self, name: &str) -> VerifyReport {
         let (url, schema) = postgres_place(&self.url(name)).unwrap();
-        verify(&mut Postgres::open(&url, &schema).unwrap(), &Options::new()).unwrap()
+        verify(&mut Postgres::open(&url, &schema).unwrap(), &VerifyOptions::new()).unwrap()
     }
 
     /// Starts the program that appends entries and prints the acknowledged ones.

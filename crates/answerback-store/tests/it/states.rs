@@ -11,9 +11,9 @@ use answerback::finding::ValidationError;
 use answerback::retry::{Call, Context, Event, HideSecrets, Outcome, Policy, RetryKey, Sent, step};
 use answerback::{Severity, UuidV7};
 use answerback_ledger::leaf::Basis;
-use answerback_ledger::{Draft, Id, Token};
+use answerback_ledger::{Draft, LeafId, LeafToken};
 use answerback_store::{NewCase, Store, Transaction, entry_reference};
-use answerback_verify::{Options, Report, Source, open, verify};
+use answerback_verify::{LogSource, VerifyOptions, VerifyReport, open, verify};
 use rusqlite::Connection;
 use serde_json::json;
 
@@ -44,10 +44,10 @@ pub(crate) fn block(store: &Store) -> UuidV7 {
             .with_source(reference.clone())
             .with_blocked_key(&key());
         transaction.put_case(&new)?;
-        let id = Id::try_from(&case.id).unwrap();
+        let id = LeafId::try_from(&case.id).unwrap();
         transaction.append(&Draft::escalation(id, case.digest, case.revision))?;
         assert!(transaction.swap_attempt(&key(), None, step.state.as_ref())?);
-        transaction.attempt_from(&key(), &reference)?;
+        transaction.add_attempt_source(&key(), &reference)?;
         Ok(case.id)
     };
     store.write(unit).unwrap().wait().unwrap().value
@@ -66,11 +66,11 @@ pub(crate) fn decide(store: &Store, id: &UuidV7, decision: Decision) {
         let event = Event::Decision { case: &id, decision: &decision };
         let state = step(Some(kept.state), event, &context).state;
         assert!(transaction.swap_attempt(&key(), Some(kept.revision), state.as_ref())?);
-        let word = Token::new(decision.kind().as_str()).unwrap();
-        let id = Id::try_from(&record.case.id).unwrap();
+        let word = LeafToken::new(decision.kind().as_str()).unwrap();
+        let id = LeafId::try_from(&record.case.id).unwrap();
         let draft = Draft::decision(id, word, record.case.digest, record.case.revision);
         let appended = transaction.append(&draft.with_part(said.clone()))?;
-        transaction.said_in(&record.case.id, &entry_reference(appended.index))
+        transaction.add_words_source(&record.case.id, &entry_reference(appended.index))
     };
     store.write(unit).unwrap().wait().unwrap();
 }
@@ -90,11 +90,11 @@ pub(crate) fn now() -> i64 {
     i64::try_from(since.as_micros()).unwrap()
 }
 
-pub(crate) fn report_at(source: &mut dyn Source, micros: i64) -> Report {
-    verify(source, &Options::new().with_time(micros)).unwrap()
+pub(crate) fn report_at(source: &mut dyn LogSource, micros: i64) -> VerifyReport {
+    verify(source, &VerifyOptions::new().with_time(micros)).unwrap()
 }
 
-fn report(path: &Path) -> Report {
+fn report(path: &Path) -> VerifyReport {
     report_at(open(path).unwrap().as_mut(), now())
 }
 
@@ -192,7 +192,7 @@ fn a_state_that_ended_in_its_own_way_is_no_failure() {
     let gone = edited(&scene, 0, "DELETE FROM attempt");
     let later = report_at(open(&gone).unwrap().as_mut(), now() + 16 * 60 * 1_000_000);
     assert_eq!(later.exit_code(), 0, "{later}");
-    let timeless = verify(open(&gone).unwrap().as_mut(), &Options::new()).unwrap();
+    let timeless = verify(open(&gone).unwrap().as_mut(), &VerifyOptions::new()).unwrap();
     assert_eq!(timeless.exit_code(), 0, "{timeless}");
     assert!(timeless.to_string().contains("give the time"), "{timeless}");
 
@@ -217,7 +217,7 @@ fn an_erasure_takes_words_and_states_along() {
     let store = scene.open().unwrap();
     let case = block(&store);
     decide(&store, &case, Decision::Reject { reason: Some("not this file".into()) });
-    let seen = Token::new("seen").unwrap();
+    let seen = LeafToken::new("seen").unwrap();
     store.erase(1, seen, Basis::Request).unwrap().wait().unwrap();
     drop(store);
     let erased = report(&edited(&scene, 0, ""));
@@ -244,7 +244,7 @@ fn every_case_is_in_the_log() {
     };
     let case = store.write(unit).unwrap().wait().unwrap().value;
     let entry = store.entry(1).unwrap().unwrap();
-    assert_eq!(entry.leaf.kind(), answerback_ledger::Kind::Escalation);
+    assert_eq!(entry.leaf.kind(), answerback_ledger::LeafKind::Escalation);
     assert_eq!(entry.leaf.text("case_id"), Some(case.id.as_str()));
     drop(store);
     finds(

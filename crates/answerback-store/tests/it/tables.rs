@@ -1,6 +1,6 @@
 //! Checks the tables in PostgreSQL with the verifier, which reads them itself.
 
-use answerback_store::{Store, Target, migrate, postgres_place};
+use answerback_store::{MoveTarget, Store, migrate, postgres_place};
 use answerback_verify::Postgres;
 
 use crate::scene::{Scene, append};
@@ -46,7 +46,7 @@ fn the_verifier_finds_every_tampering_with_tables() {
     let scene = Scene::new();
     written(&scene);
     let place = server.url("tables");
-    let target = Target::postgres(&place, scene.settings()).unwrap();
+    let target = MoveTarget::postgres(&place, scene.settings()).unwrap();
     let store = migrate(&scene.open().unwrap(), target, &mut |_| ()).unwrap();
     append(&store, 300);
     // Use a separate commit, so that only the head stores its checkpoint. Many entries at once
@@ -79,7 +79,7 @@ fn the_verifier_finds_every_tampering_with_tables() {
 }
 
 #[test]
-fn a_place_without_a_ledger_is_said_to_have_none() {
+fn a_database_without_a_ledger_is_reported() {
     let Some(server) = Server::new() else { return };
     let (url, schema) = postgres_place(&server.url("nothing")).unwrap();
     let none = Postgres::open(&url, &schema).err().unwrap().to_string();

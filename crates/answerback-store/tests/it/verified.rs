@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use answerback::Digest;
-use answerback_ledger::leaf::{Attestation, Basis, Outcome, Subject};
-use answerback_ledger::{Draft, Id, Token};
+use answerback_ledger::leaf::{Basis, ClaimedFlags, GovernanceVerdict, Subject};
+use answerback_ledger::{Draft, LeafId, LeafToken};
 use answerback_store::Store;
-use answerback_verify::{Options, Report, VerifierKey, open, verify};
+use answerback_verify::{NoteVerifierKey, VerifyOptions, VerifyReport, open, verify};
 use rusqlite::Connection;
 
 use crate::scene::{Scene, append};
@@ -15,8 +15,8 @@ use crate::scene::{Scene, append};
 const PROMPT: &str = "e7b34ef33d23d41e67ba23c640b26cbc4179840cc2be1278703e89fd74aefd9c";
 const MANIFEST: &str = r#"{"version":"1.0.0","domains":{"domain-02":{"name":"Analysis","file":"02.md","canonical_id":"domain-02-analysis","version":"1.0.0","scope":"analysis"}},"archetypes":{}}"#;
 
-fn token(text: &str) -> Token {
-    Token::new(text).unwrap()
+fn token(text: &str) -> LeafToken {
+    LeafToken::new(text).unwrap()
 }
 
 fn wait(store: &Store, draft: Draft) -> u64 {
@@ -33,10 +33,10 @@ fn governed(store: &Store) -> u64 {
         let part = store.part(subject.as_str(), text.as_bytes()).unwrap();
         wait(store, Draft::config(subject).with_sha256(of(text)).with_part(part));
     }
-    let id = Id::from([0x42; 16]);
+    let id = LeafId::from([0x42; 16]);
     let seen = store.part("as_seen", *b"{\"city\":\"Oslo\"}").unwrap();
     wait(store, Draft::request().with_request_id(id).with_tool("weather.now").with_part(seen));
-    let claimed = Attestation {
+    let claimed = ClaimedFlags {
         within_scope: true,
         boundaries_respected: true,
         quality_standards_met: true,
@@ -44,13 +44,13 @@ fn governed(store: &Store) -> u64 {
     };
     let response = Draft::response()
         .with_request_id(id)
-        .with_response_id(Id::from([0x43; 16]))
-        .with_reply_id(Id::from([0x44; 16]))
+        .with_response_id(LeafId::from([0x43; 16]))
+        .with_reply_id(LeafId::from([0x44; 16]))
         .with_agent(&token("domain-02-analysis"), &token("domain"), &token("1.0.0"))
         .with_prompt(Digest::try_from(PROMPT.to_owned()).unwrap())
         .with_governance(of(MANIFEST), of(&lock))
         .with_claimed(claimed)
-        .with_verdict(Outcome::Accepted, [])
+        .with_verdict(GovernanceVerdict::Accepted, [])
         .with_outcome(&token("ok"))
         .with_part(store.part("response", *b"{\"answer\":\"sunny\"}").unwrap());
     wait(store, response)
@@ -62,10 +62,10 @@ pub(crate) fn written(scene: &Scene) {
     let store = scene.open().unwrap();
     append(&store, 300);
     let answered = governed(&store);
-    let reply = Id::from([0x55; 16]);
+    let reply = LeafId::from([0x55; 16]);
     wait(&store, Draft::rejected().with_reply_id(reply).with_codes([token("GOV-001")]));
     wait(&store, Draft::validation(1, 3).with_unknown_tool("no such tool").with_reply_id(reply));
-    let (case, digest) = (Id::from([0x66; 16]), Digest::of_bytes(b"shown"));
+    let (case, digest) = (LeafId::from([0x66; 16]), Digest::of_bytes(b"shown"));
     wait(&store, Draft::escalation(case, digest, 1).with_attempt(3, 3));
     wait(&store, Draft::decision(case, token("approve"), digest, 1));
     store.erase(answered, token("response"), Basis::Request).unwrap().wait().unwrap();
@@ -78,19 +78,19 @@ pub(crate) fn written(scene: &Scene) {
     wait(&store, Draft::config(Subject::Stop));
 }
 
-fn judged(path: &Path) -> Report {
-    verify(open(path).unwrap().as_mut(), &Options::new()).unwrap()
+fn judged(path: &Path) -> VerifyReport {
+    verify(open(path).unwrap().as_mut(), &VerifyOptions::new()).unwrap()
 }
 
 #[test]
-fn the_verifier_accepts_what_the_store_writes() {
+fn the_verifier_accepts_every_kind_of_entry() {
     let scene = Scene::new();
     written(&scene);
     let path = scene.path("store.db");
     let store = Store::read_sqlite(&path).unwrap();
-    let key = VerifierKey::parse(&store.verifier_key().unwrap().to_string()).unwrap();
+    let key = NoteVerifierKey::parse(&store.verifier_key().unwrap().to_string()).unwrap();
     let anchor = fs::read_to_string(scene.path("anchor")).unwrap();
-    let options = Options::new().with_vkey(key).with_checkpoints("anchor", &anchor).unwrap();
+    let options = VerifyOptions::new().with_vkey(key).with_checkpoints("anchor", &anchor).unwrap();
     let report = verify(open(&path).unwrap().as_mut(), &options).unwrap();
     assert_eq!(report.exit_code(), 0, "{report}");
     assert_eq!((report.from, report.erased_parts), (256, 1), "{report}");
@@ -163,7 +163,7 @@ fn a_rolled_back_store_fails_against_its_anchor() {
     fs::copy(scene.path("store.db"), scene.path("old.db")).unwrap();
     append(&scene.open().unwrap(), 3);
     let anchor = fs::read_to_string(scene.path("anchor")).unwrap();
-    let options = Options::new().with_checkpoints("anchor", &anchor).unwrap();
+    let options = VerifyOptions::new().with_checkpoints("anchor", &anchor).unwrap();
     let old = scene.path("old.db");
     assert_eq!(judged(&old).exit_code(), 0);
     assert_eq!(verify(open(&old).unwrap().as_mut(), &options).unwrap().exit_code(), 14);

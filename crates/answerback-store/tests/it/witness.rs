@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use answerback_ledger::{SigningKey, WitnessKey};
 use answerback_store::{Export, Settings, Store, Witness, WitnessError};
-use answerback_verify::{Options, Report, open, verify};
+use answerback_verify::{VerifyOptions, VerifyReport, open, verify};
 
 use crate::scene::{Scene, append};
 use crate::witness_server::{Manner, WitnessServer};
@@ -18,14 +18,14 @@ fn known(server: &WitnessServer, store: &Store) -> Witness {
     Witness::new(server.url(), key).with_timeout(Duration::from_secs(2))
 }
 
-fn judged(path: &std::path::Path, witness: &str) -> Report {
-    let key = answerback_verify::WitnessKey::parse(witness).unwrap();
-    let options = Options::new().with_witness(key);
+fn judged(path: &std::path::Path, witness: &str) -> VerifyReport {
+    let key = answerback_verify::CosignerKey::parse(witness).unwrap();
+    let options = VerifyOptions::new().with_witness(key);
     verify(open(path).unwrap().as_mut(), &options).unwrap()
 }
 
 #[test]
-fn a_witness_signs_and_its_signature_is_kept_everywhere() {
+fn a_cosignature_is_stored_and_exported() {
     let (scene, server) = (Scene::new(), WitnessServer::start());
     let store = scene.open().unwrap();
     let witness = known(&server, &store);
@@ -79,7 +79,8 @@ fn a_forged_line_in_the_store_fails_at_the_signatures() {
     let report = judged(&scene.path("store.db"), &server.key());
     assert_eq!(report.exit_code(), 11, "{report}");
     // A verification without this witness ignores its lines.
-    let other = verify(open(&scene.path("store.db")).unwrap().as_mut(), &Options::new()).unwrap();
+    let other =
+        verify(open(&scene.path("store.db")).unwrap().as_mut(), &VerifyOptions::new()).unwrap();
     assert_eq!(other.exit_code(), 0, "{other}");
 }
 
@@ -126,7 +127,7 @@ fn a_log_that_went_back_or_forked_gets_no_signature() {
 }
 
 #[test]
-fn what_is_not_the_witness_s_signature_is_not_kept() {
+fn a_forged_cosignature_is_not_stored() {
     let (scene, server) = (Scene::new(), WitnessServer::start());
     let store = scene.open().unwrap();
     let key = WitnessKey::parse(&server.key()).unwrap();
@@ -208,7 +209,7 @@ fn a_store_that_stays_open_has_its_checkpoints_witnessed() {
 #[cfg(feature = "postgres")]
 #[test]
 fn signatures_move_into_a_database() {
-    use answerback_store::{Target, migrate};
+    use answerback_store::{MoveTarget, migrate};
 
     let Some(database) = crate::server::Server::new() else { return };
     let (scene, server) = (Scene::new(), WitnessServer::start());
@@ -216,7 +217,7 @@ fn signatures_move_into_a_database() {
     let witness = known(&server, &store);
     append(&store, 300);
     let before = store.ask_witness(&witness).unwrap();
-    let target = Target::postgres(&database.url("witnessed"), scene.settings()).unwrap();
+    let target = MoveTarget::postgres(&database.url("witnessed"), scene.settings()).unwrap();
     let moved = migrate(&store, target, &mut |_| {}).unwrap();
     assert_eq!(moved.checkpoints(before.size - 1, 1).unwrap(), [before.note]);
     append(&moved, 10);

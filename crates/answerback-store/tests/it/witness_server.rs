@@ -6,7 +6,9 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use answerback::Digest;
-use answerback_verify::{Checkpoint, Hash, Note, Signed, VerifierKey, consistency_holds};
+use answerback_verify::{
+    LogCheckpoint, MerkleHash, NoteVerifierKey, SignatureCheck, SignedNote, consistency_holds,
+};
 use data_encoding::BASE64;
 use ed25519_dalek::{Signer, SigningKey};
 
@@ -33,8 +35,8 @@ pub(crate) struct WitnessServer {
 
 struct Memory {
     /// The key of the one known log.
-    log: Option<VerifierKey>,
-    seen: Option<Checkpoint>,
+    log: Option<NoteVerifierKey>,
+    seen: Option<LogCheckpoint>,
     manner: Manner,
     /// The old sizes of the requests so far.
     asked: Vec<u64>,
@@ -74,7 +76,7 @@ impl WitnessServer {
 
     /// Adds a known log by its key.
     pub(crate) fn know(&self, vkey: &str) {
-        self.memory.lock().unwrap().log = Some(VerifierKey::parse(vkey).unwrap());
+        self.memory.lock().unwrap().log = Some(NoteVerifierKey::parse(vkey).unwrap());
     }
 
     pub(crate) fn behave(&self, manner: Manner) {
@@ -144,15 +146,15 @@ fn judge(body: &str, key: &SigningKey, memory: &mut Memory) -> Result<String, (u
     let Some((head, note_text)) = body.split_once("\n\n") else { return refuse(400) };
     let mut lines = head.lines();
     let old = lines.next().and_then(|line| line.strip_prefix("old ")?.parse::<u64>().ok());
-    let proof: Option<Vec<Hash>> = lines.map(Hash::from_base64).collect();
+    let proof: Option<Vec<MerkleHash>> = lines.map(MerkleHash::from_base64).collect();
     let (Some(old), Some(proof)) = (old, proof) else { return refuse(400) };
-    let Ok(note) = Note::parse(note_text) else { return refuse(400) };
-    let Ok(checkpoint) = Checkpoint::of_note(&note) else { return refuse(400) };
+    let Ok(note) = SignedNote::parse(note_text) else { return refuse(400) };
+    let Ok(checkpoint) = LogCheckpoint::of_note(&note) else { return refuse(400) };
     memory.asked.push(old);
     let Some(log) = memory.log.as_ref().filter(|log| log.name() == checkpoint.origin) else {
         return refuse(404);
     };
-    if note.signed_by(log) != Signed::Yes {
+    if note.signed_by(log) != SignatureCheck::Yes {
         return refuse(403);
     }
     if old > checkpoint.size {
@@ -162,7 +164,7 @@ fn judge(body: &str, key: &SigningKey, memory: &mut Memory) -> Result<String, (u
     if old != seen {
         return Err((409, format!("{seen}\n")));
     }
-    let root = memory.seen.as_ref().map_or(Hash::of_nothing(), |seen| seen.root);
+    let root = memory.seen.as_ref().map_or(MerkleHash::of_nothing(), |seen| seen.root);
     if old == checkpoint.size && root != checkpoint.root {
         return Err((409, format!("{seen}\n")));
     }

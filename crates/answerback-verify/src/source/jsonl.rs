@@ -6,10 +6,10 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::{
-    Claims, Entry, Record, Source, SourceError, Tile, TilesHeld,
-    lines::{CheckpointLines, Decoded, Lines, PartLine, bytes_of, object},
+    LogSource, SourceClaims, SourceEntry, SourceError, SourceRecord, SourceTile, StoredTiles,
+    lines::{DecodedPart, PartLine, SourceCheckpointLines, SourceLines, bytes_of, object},
 };
-use crate::{checkpoint::decimal, hash::Hash};
+use crate::{checkpoint::decimal, hash::MerkleHash};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -54,8 +54,8 @@ const CHECKPOINT: &[u8] = b"{\"checkpoint\":";
 /// An export as JSON lines.
 pub struct JsonLines {
     path: std::path::PathBuf,
-    claims: Claims,
-    subtrees: Option<Vec<Hash>>,
+    claims: SourceClaims,
+    subtrees: Option<Vec<MerkleHash>>,
     entries_at: u64,
     checkpoints_at: u64,
 }
@@ -67,7 +67,7 @@ impl JsonLines {
     ///
     /// Returns an error if the file cannot be read or is not an export.
     pub fn open(path: &Path) -> Result<Self, SourceError> {
-        let mut lines = Lines::open(path)?;
+        let mut lines = SourceLines::open(path)?;
         let first = match lines.next() {
             Ok(first) => {
                 first.ok_or("it is missing".to_owned()).and_then(object::<SourceFirstLine>)
@@ -93,8 +93,8 @@ impl JsonLines {
             let Some(Ok(SourceRangeLine { range })) = range else {
                 return Err(lines.malformed("an export that starts above 0 needs a range line"));
             };
-            let hashes: Option<Vec<Hash>> =
-                range.hashes.iter().map(|hash| Hash::from_base64(hash)).collect();
+            let hashes: Option<Vec<MerkleHash>> =
+                range.hashes.iter().map(|hash| MerkleHash::from_base64(hash)).collect();
             let (true, Some(hashes)) = (range.from == first.from, hashes) else {
                 return Err(lines.malformed(
                     "the range is not that of the first line, or has a malformed hash",
@@ -105,21 +105,21 @@ impl JsonLines {
         lines.next()?;
         let entries_at = lines.offset();
         let checkpoints_at = first_checkpoint(path, &mut lines, entries_at)?;
-        let claims = Claims {
+        let claims = SourceClaims {
             origin: first.origin,
             vkey: first.vkey,
             from,
             size,
             missing_needs_prune: false,
             head: None,
-            tiles: TilesHeld::None,
+            tiles: StoredTiles::None,
         };
         Ok(Self { path: path.to_owned(), claims, subtrees, entries_at, checkpoints_at })
     }
 }
 
 /// Finds the first checkpoint with a binary search, because all checkpoints follow the entries.
-fn first_checkpoint(path: &Path, lines: &mut Lines, from: u64) -> Result<u64, SourceError> {
+fn first_checkpoint(path: &Path, lines: &mut SourceLines, from: u64) -> Result<u64, SourceError> {
     let length = fs::metadata(path).map_err(|error| SourceError::read(path, error))?.len();
     let (mut low, mut high) = (from, length);
     while low < high {
@@ -136,36 +136,36 @@ fn first_checkpoint(path: &Path, lines: &mut Lines, from: u64) -> Result<u64, So
 }
 
 /// Parses the line of an entry: index, leaf, parts.
-fn decode(line: &[u8]) -> Result<(u64, Vec<u8>, Decoded), String> {
+fn decode(line: &[u8]) -> Result<(u64, Vec<u8>, DecodedPart), String> {
     let entry: SourceEntryLine<'_> = object(line)?;
     let index = decimal(entry.index.as_bytes()).ok_or("the index is not a number")?;
     let leaf = bytes_of(&entry.leaf).ok_or("the leaf is not base64")?;
-    let parts = Decoded::of(&entry.parts).ok_or("a part is not base64")?;
+    let parts = DecodedPart::of(&entry.parts).ok_or("a part is not base64")?;
     Ok((index, leaf, parts))
 }
 
-impl Source for JsonLines {
-    fn claims(&self) -> &Claims {
+impl LogSource for JsonLines {
+    fn claims(&self) -> &SourceClaims {
         &self.claims
     }
 
-    fn read(&mut self, visit: &mut dyn FnMut(Record<'_>)) -> Result<(), SourceError> {
-        let mut checkpoints = Lines::open(&self.path)?;
+    fn read(&mut self, visit: &mut dyn FnMut(SourceRecord<'_>)) -> Result<(), SourceError> {
+        let mut checkpoints = SourceLines::open(&self.path)?;
         checkpoints.seek(self.checkpoints_at)?;
-        let mut checkpoints = CheckpointLines::new(checkpoints)?;
-        let mut lines = Lines::open(&self.path)?.with_end(self.checkpoints_at);
+        let mut checkpoints = SourceCheckpointLines::new(checkpoints)?;
+        let mut lines = SourceLines::open(&self.path)?.with_end(self.checkpoints_at);
         lines.seek(self.entries_at)?;
         if let Some(subtrees) = &self.subtrees {
-            visit(Record::Subtrees(subtrees));
+            visit(SourceRecord::Subtrees(subtrees));
         }
         let mut size = self.claims.from;
         loop {
             while let Some(note) = checkpoints.up_to(size)? {
-                visit(Record::Checkpoint { note: &note, filed_under: None });
+                visit(SourceRecord::Checkpoint { note: &note, filed_under: None });
             }
             let Some(decoded) = lines.next()?.map(decode) else { break };
             let (index, leaf, parts) = decoded.map_err(|reason| lines.malformed(reason))?;
-            visit(Record::Entry(Entry {
+            visit(SourceRecord::Entry(SourceEntry {
                 index,
                 leaf: &leaf,
                 parts: &parts.parts(),
@@ -174,12 +174,12 @@ impl Source for JsonLines {
             size = index.saturating_add(1);
         }
         while let Some(note) = checkpoints.up_to(u64::MAX)? {
-            visit(Record::Checkpoint { note: &note, filed_under: None });
+            visit(SourceRecord::Checkpoint { note: &note, filed_under: None });
         }
         Ok(())
     }
 
-    fn read_tiles(&mut self, _: &mut dyn FnMut(Tile<'_>)) -> Result<(), SourceError> {
+    fn read_tiles(&mut self, _: &mut dyn FnMut(SourceTile<'_>)) -> Result<(), SourceError> {
         Ok(())
     }
 }

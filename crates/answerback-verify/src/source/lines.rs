@@ -10,7 +10,7 @@ use std::{
 use data_encoding::BASE64;
 use serde::Deserialize;
 
-use super::{Part, SourceError};
+use super::{SourceError, SourcePart};
 use crate::checkpoint::decimal;
 
 /// The maximum length of a line in bytes. The store does not write entries with more content.
@@ -31,18 +31,18 @@ pub(super) struct PartLine<'a> {
 /// A line with a checkpoint.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct CheckpointLine {
+pub(crate) struct SourceCheckpointLine {
     pub(crate) checkpoint: String,
 }
 
 /// The decoded parts of one entry.
 #[derive(Default)]
-pub(super) struct Decoded {
+pub(super) struct DecodedPart {
     names: Vec<String>,
     bytes: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-impl Decoded {
+impl DecodedPart {
     pub(super) fn of(parts: &[PartLine<'_>]) -> Option<Self> {
         let mut decoded = Self::default();
         for part in parts {
@@ -52,9 +52,11 @@ impl Decoded {
         Some(decoded)
     }
 
-    pub(super) fn parts(&self) -> Vec<Part<'_>> {
+    pub(super) fn parts(&self) -> Vec<SourcePart<'_>> {
         let parts = self.names.iter().zip(&self.bytes);
-        parts.map(|(name, (salt, bytes))| Part { name: name.as_bytes(), salt, bytes }).collect()
+        parts
+            .map(|(name, (salt, bytes))| SourcePart { name: name.as_bytes(), salt, bytes })
+            .collect()
     }
 }
 
@@ -77,7 +79,7 @@ pub(super) fn size_of_note(note: &str) -> Option<u64> {
 }
 
 /// Reads a file line by line into one buffer.
-pub(super) struct Lines {
+pub(super) struct SourceLines {
     path: PathBuf,
     reader: BufReader<File>,
     line: Vec<u8>,
@@ -86,7 +88,7 @@ pub(super) struct Lines {
     end: u64,
 }
 
-impl Lines {
+impl SourceLines {
     pub(super) fn open(path: &Path) -> Result<Self, SourceError> {
         let file = File::open(path).map_err(|error| SourceError::read(path, error))?;
         let reader = BufReader::with_capacity(1 << 17, file);
@@ -156,13 +158,13 @@ fn skip_line(reader: &mut impl BufRead) -> io::Result<u64> {
 }
 
 /// Reads checkpoint lines one ahead, so that they can be merged with entries.
-pub(super) struct CheckpointLines {
-    lines: Lines,
+pub(super) struct SourceCheckpointLines {
+    lines: SourceLines,
     next: Option<(u64, String)>,
 }
 
-impl CheckpointLines {
-    pub(super) fn new(lines: Lines) -> Result<Self, SourceError> {
+impl SourceCheckpointLines {
+    pub(super) fn new(lines: SourceLines) -> Result<Self, SourceError> {
         let mut checkpoints = Self { lines, next: None };
         checkpoints.advance()?;
         Ok(checkpoints)
@@ -179,7 +181,9 @@ impl CheckpointLines {
     }
 
     fn advance(&mut self) -> Result<(), SourceError> {
-        let Some(line) = self.lines.next()?.map(object::<CheckpointLine>) else { return Ok(()) };
+        let Some(line) = self.lines.next()?.map(object::<SourceCheckpointLine>) else {
+            return Ok(());
+        };
         let note = line.map_err(|reason| self.lines.malformed(reason))?.checkpoint;
         // A note without a size is malformed. Pass it on immediately, so that the verifier reports
         // it.

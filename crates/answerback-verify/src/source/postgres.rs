@@ -11,10 +11,10 @@ use postgres::types::{FromSql, ToSql};
 use postgres::{Client, NoTls, Row};
 
 use super::{
-    Claims, Columns, Entry, Head, Part, Record, Source, SourceError, StoredAttempt, StoredCase,
-    StoredState, Tile, TilesHeld,
+    EntryColumns, LogSource, SourceClaims, SourceEntry, SourceError, SourceHead, SourcePart,
+    SourceRecord, SourceTile, StoredAttempt, StoredCase, StoredState, StoredTiles,
 };
-use crate::hash::Hash;
+use crate::hash::MerkleHash;
 use crate::tiles::TILE_WIDTH;
 
 /// The number of rows that are read at a time.
@@ -24,7 +24,7 @@ const PAGE: i64 = 256;
 pub struct Postgres {
     name: String,
     client: Client,
-    claims: Claims,
+    claims: SourceClaims,
 }
 
 impl Postgres {
@@ -49,12 +49,12 @@ impl Postgres {
     }
 }
 
-fn claims(name: &str, client: &mut Client) -> Result<Claims, SourceError> {
+fn claims(name: &str, client: &mut Client) -> Result<SourceClaims, SourceError> {
     let none = |reason: String| SourceError::NoLedger { name: name.to_owned(), reason };
     let meta = |client: &mut Client, key: &str| -> Result<String, SourceError> {
         let row = client.query_one("SELECT value FROM meta WHERE key = $1", &[&key]);
         let value = row.and_then(|row| row.try_get(0));
-        value.map_err(|error| none(format!("{key} cannot be read in meta: {}", said(&error))))
+        value.map_err(|error| none(format!("{key} cannot be read in meta: {}", describe(&error))))
     };
     let format = meta(client, "format")?;
     if format != "1" {
@@ -66,41 +66,41 @@ fn claims(name: &str, client: &mut Client) -> Result<Claims, SourceError> {
         Ok((numbers, row.try_get(2)?, row.try_get(3)?))
     });
     let ((size, minimum, last_ts), frontier, root) =
-        head.map_err(|error| none(format!("head: {}", said(&error))))?;
+        head.map_err(|error| none(format!("head: {}", describe(&error))))?;
     let (Ok(size), Ok(from)) = (u64::try_from(size), u64::try_from(minimum)) else {
         return Err(none("head: a size below zero".to_owned()));
     };
     let signer = meta(client, "signer")?;
-    Ok(Claims {
+    Ok(SourceClaims {
         origin: meta(client, "origin")?,
         vkey: meta(client, "vkey")?,
         from,
         size,
         missing_needs_prune: true,
-        head: Some(Head { frontier, root, last_ts, signer }),
-        tiles: TilesHeld::Full,
+        head: Some(SourceHead { frontier, root, last_ts, signer }),
+        tiles: StoredTiles::Full,
     })
 }
 
 /// Formats an error with the server's message. The driver's own text is only `db error`.
-fn said(error: &postgres::Error) -> String {
+fn describe(error: &postgres::Error) -> String {
     let server = error.as_db_error().map(|server| server.message().to_owned());
     server.unwrap_or_else(|| error.to_string())
 }
 
-impl Source for Postgres {
-    fn claims(&self) -> &Claims {
+impl LogSource for Postgres {
+    fn claims(&self) -> &SourceClaims {
         &self.claims
     }
 
-    fn read(&mut self, visit: &mut dyn FnMut(Record<'_>)) -> Result<(), SourceError> {
+    fn read(&mut self, visit: &mut dyn FnMut(SourceRecord<'_>)) -> Result<(), SourceError> {
         let mut reading =
             EntryWalk { client: &mut self.client, checkpoints: CheckpointCursor::default(), visit };
         let read = reading.pruned(self.claims.from).and_then(|()| reading.entries());
         read.map_err(|source| SourceError::Server { name: self.name.clone(), source })
     }
 
-    fn read_tiles(&mut self, visit: &mut dyn FnMut(Tile<'_>)) -> Result<(), SourceError> {
+    fn read_tiles(&mut self, visit: &mut dyn FnMut(SourceTile<'_>)) -> Result<(), SourceError> {
         let sql = "SELECT level, n, data, root FROM tile WHERE (level, n) > ($1, $2)
              ORDER BY level, n LIMIT $3";
         let mut after = (i64::MIN, i64::MIN);
@@ -108,7 +108,7 @@ impl Source for Postgres {
             let rows = self.client.query(sql, &[&after.0, &after.1, &PAGE])?;
             for row in &rows {
                 after = (row.try_get(0)?, row.try_get(1)?);
-                visit(Tile {
+                visit(SourceTile {
                     level: natural(after.0),
                     number: natural(after.1),
                     hashes: row.try_get(2)?,
@@ -183,7 +183,7 @@ fn states(
 struct EntryWalk<'a> {
     client: &'a mut Client,
     checkpoints: CheckpointCursor,
-    visit: &'a mut dyn FnMut(Record<'_>),
+    visit: &'a mut dyn FnMut(SourceRecord<'_>),
 }
 
 /// A cursor over the checkpoints, ordered by size, with one page in memory.
@@ -219,11 +219,11 @@ impl EntryWalk<'_> {
             let hashes: &[u8] = tile.try_get(0)?;
             let before = size;
             for hash in hashes.chunks_exact(32) {
-                let Ok(hash) = Hash::try_from(hash) else { break };
+                let Ok(hash) = MerkleHash::try_from(hash) else { break };
                 if size == from {
                     break;
                 }
-                (self.visit)(Record::PrunedHash(hash));
+                (self.visit)(SourceRecord::PrunedHash(hash));
                 size += 1;
                 self.checkpoints(i64::try_from(size).unwrap_or(i64::MAX))?;
             }
@@ -253,9 +253,10 @@ impl EntryWalk<'_> {
                 let strays = parts.partition_point(|part| part.seq < seq);
                 let own = parts.partition_point(|part| part.seq <= seq);
                 self.strays(&parts[..strays]);
-                let held: Vec<Part<'_>> = parts[strays..own].iter().map(HeldPart::part).collect();
+                let own_parts: Vec<SourcePart<'_>> =
+                    parts[strays..own].iter().map(PartRow::part).collect();
                 parts = &parts[own..];
-                let columns = Columns {
+                let columns = EntryColumns {
                     ts: column(row, 1)?.unwrap_or(i64::MIN),
                     kind: column(row, 2)?.map(str::as_bytes).unwrap_or_default(),
                     agent: column(row, 3)?.map(str::as_bytes),
@@ -268,7 +269,12 @@ impl EntryWalk<'_> {
                 };
                 let leaf = column(row, 10)?.unwrap_or_default();
                 let (index, columns) = (natural(seq), Some(columns));
-                (self.visit)(Record::Entry(Entry { index, leaf, parts: &held, columns }));
+                (self.visit)(SourceRecord::Entry(SourceEntry {
+                    index,
+                    leaf,
+                    parts: &own_parts,
+                    columns,
+                }));
                 self.checkpoints(seq.saturating_add(1))?;
             }
             self.strays(parts);
@@ -285,7 +291,7 @@ impl EntryWalk<'_> {
                 self.checkpoints.notes.pop_front_if(|(filed, _)| *filed <= size)
             {
                 let filed_under = Some(natural(filed_under));
-                (self.visit)(Record::Checkpoint { note: &note, filed_under });
+                (self.visit)(SourceRecord::Checkpoint { note: &note, filed_under });
             }
             let Some(after) = self.checkpoints.after.filter(|_| self.checkpoints.notes.is_empty())
             else {
@@ -308,13 +314,13 @@ impl EntryWalk<'_> {
         }
     }
 
-    fn parts(&mut self, within: RangeInclusive<i64>) -> Result<Vec<HeldPart>, postgres::Error> {
+    fn parts(&mut self, within: RangeInclusive<i64>) -> Result<Vec<PartRow>, postgres::Error> {
         let rows = self.rows(
             "SELECT seq, name, salt, bytes FROM part WHERE seq >= $1 AND seq <= $2 ORDER BY seq, name",
             &[within.start(), within.end()],
         )?;
         let part = |row: &Row| {
-            Ok(HeldPart {
+            Ok(PartRow {
                 seq: row.try_get(0)?,
                 name: row.try_get(1)?,
                 salt: row.try_get(2)?,
@@ -335,7 +341,10 @@ impl EntryWalk<'_> {
             )?;
             for row in &rows {
                 let (seq, name): (i64, String) = (row.try_get(0)?, row.try_get(1)?);
-                (self.visit)(Record::StrayPart { index: natural(seq), name: name.as_bytes() });
+                (self.visit)(SourceRecord::StrayPart {
+                    index: natural(seq),
+                    name: name.as_bytes(),
+                });
                 after = (seq, Some(name));
             }
             if rows.is_empty() {
@@ -345,9 +354,9 @@ impl EntryWalk<'_> {
     }
 
     /// Reports parts that belong to no entry.
-    fn strays(&mut self, parts: &[HeldPart]) {
+    fn strays(&mut self, parts: &[PartRow]) {
         for part in parts {
-            (self.visit)(Record::StrayPart {
+            (self.visit)(SourceRecord::StrayPart {
                 index: natural(part.seq),
                 name: part.name.as_bytes(),
             });
@@ -356,16 +365,16 @@ impl EntryWalk<'_> {
 }
 
 /// A part as its row stores it.
-struct HeldPart {
+struct PartRow {
     seq: i64,
     name: String,
     salt: Vec<u8>,
     bytes: Vec<u8>,
 }
 
-impl HeldPart {
-    fn part(&self) -> Part<'_> {
-        Part { name: self.name.as_bytes(), salt: &self.salt, bytes: &self.bytes }
+impl PartRow {
+    fn part(&self) -> SourcePart<'_> {
+        SourcePart { name: self.name.as_bytes(), salt: &self.salt, bytes: &self.bytes }
     }
 }
 

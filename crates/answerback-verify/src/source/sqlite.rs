@@ -11,16 +11,16 @@ use rusqlite::{
 };
 
 use super::{
-    Claims, Columns, Entry, Head, Part, Record, Source, SourceError, StoredAttempt, StoredCase,
-    StoredState, Tile, TilesHeld,
+    EntryColumns, LogSource, SourceClaims, SourceEntry, SourceError, SourceHead, SourcePart,
+    SourceRecord, SourceTile, StoredAttempt, StoredCase, StoredState, StoredTiles,
 };
-use crate::{hash::Hash, tiles::TILE_WIDTH};
+use crate::{hash::MerkleHash, tiles::TILE_WIDTH};
 
 /// The file of an SQLite store.
 pub struct Sqlite {
     path: PathBuf,
     connection: Connection,
-    claims: Claims,
+    claims: SourceClaims,
 }
 
 impl Sqlite {
@@ -90,7 +90,7 @@ fn escaped(path: &Path) -> String {
     text
 }
 
-fn claims(path: &Path, connection: &Connection) -> Result<Claims, SourceError> {
+fn claims(path: &Path, connection: &Connection) -> Result<SourceClaims, SourceError> {
     let meta = |key: &str| {
         let query = "SELECT value FROM meta WHERE key = ?1";
         connection
@@ -125,35 +125,35 @@ fn claims(path: &Path, connection: &Connection) -> Result<Claims, SourceError> {
     let (Ok(size), Ok(from)) = (u64::try_from(size), u64::try_from(minimum)) else {
         return Err(SourceError::not_a_ledger(path, "head: a size below zero"));
     };
-    Ok(Claims {
+    Ok(SourceClaims {
         origin: meta("origin")?,
         vkey: meta("vkey")?,
         from,
         size,
         missing_needs_prune: true,
-        head: Some(Head { frontier, root, last_ts, signer: meta("signer")? }),
-        tiles: TilesHeld::Full,
+        head: Some(SourceHead { frontier, root, last_ts, signer: meta("signer")? }),
+        tiles: StoredTiles::Full,
     })
 }
 
-impl Source for Sqlite {
-    fn claims(&self) -> &Claims {
+impl LogSource for Sqlite {
+    fn claims(&self) -> &SourceClaims {
         &self.claims
     }
 
-    fn read(&mut self, visit: &mut dyn FnMut(Record<'_>)) -> Result<(), SourceError> {
+    fn read(&mut self, visit: &mut dyn FnMut(SourceRecord<'_>)) -> Result<(), SourceError> {
         entries(&self.connection, self.claims.from, visit)
             .map_err(|source| SourceError::Database { path: self.path.clone(), source })
     }
 
-    fn read_tiles(&mut self, visit: &mut dyn FnMut(Tile<'_>)) -> Result<(), SourceError> {
+    fn read_tiles(&mut self, visit: &mut dyn FnMut(SourceTile<'_>)) -> Result<(), SourceError> {
         let mut read = || {
             let mut statement = self
                 .connection
                 .prepare("SELECT level, n, data, root FROM tile ORDER BY level, n")?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
-                visit(Tile {
+                visit(SourceTile {
                     level: natural(row, 0)?,
                     number: natural(row, 1)?,
                     hashes: bytes(row.get_ref(2)?).unwrap_or_default(),
@@ -215,7 +215,7 @@ fn pruned(
     connection: &Connection,
     from: u64,
     checkpoints: &mut RowCursor<'_>,
-    visit: &mut dyn FnMut(Record<'_>),
+    visit: &mut dyn FnMut(SourceRecord<'_>),
 ) -> rusqlite::Result<()> {
     if from == 0 {
         return Ok(());
@@ -229,11 +229,11 @@ fn pruned(
             break;
         }
         for hash in bytes(row.get_ref(1)?).unwrap_or_default().chunks_exact(32) {
-            let Ok(hash) = Hash::try_from(hash) else { break };
+            let Ok(hash) = MerkleHash::try_from(hash) else { break };
             if size == from {
                 return Ok(());
             }
-            visit(Record::PrunedHash(hash));
+            visit(SourceRecord::PrunedHash(hash));
             size += 1;
             emit_checkpoints(checkpoints, size, visit)?;
         }
@@ -245,7 +245,7 @@ fn pruned(
 fn entries(
     connection: &Connection,
     from: u64,
-    visit: &mut dyn FnMut(Record<'_>),
+    visit: &mut dyn FnMut(SourceRecord<'_>),
 ) -> rusqlite::Result<()> {
     let mut entries = connection.prepare(
         "SELECT seq, ts, kind, agent, tool, outcome, request_id, response_id, leaf, leaf_hash, reply_id FROM entry ORDER BY seq",
@@ -268,7 +268,7 @@ fn entries(
             parts.advance()?;
         }
         let text = |column| row.get_ref(column).map(bytes);
-        let columns = Columns {
+        let columns = EntryColumns {
             ts: row.get_ref(1)?.as_i64().unwrap_or(i64::MIN),
             kind: text(2)?.unwrap_or_default(),
             agent: text(3)?,
@@ -282,7 +282,7 @@ fn entries(
         let leaf = text(8)?.unwrap_or_default();
         let (mut few, many);
         let parts = if buffer.ends.len() <= FEW {
-            few = [Part { name: &[], salt: &[], bytes: &[] }; FEW];
+            few = [SourcePart { name: &[], salt: &[], bytes: &[] }; FEW];
             for (place, part) in few.iter_mut().zip(buffer.parts()) {
                 *place = part;
             }
@@ -291,7 +291,7 @@ fn entries(
             many = buffer.parts().collect::<Vec<_>>();
             &many
         };
-        visit(Record::Entry(Entry { index, leaf, parts, columns: Some(columns) }));
+        visit(SourceRecord::Entry(SourceEntry { index, leaf, parts, columns: Some(columns) }));
         emit_checkpoints(&mut checkpoints, index.saturating_add(1), visit)?;
     }
     emit_strays(&mut parts, None, visit)?;
@@ -328,11 +328,11 @@ fn checkpoints_query(connection: &Connection) -> rusqlite::Result<&'static str> 
 fn emit_checkpoints(
     checkpoints: &mut RowCursor<'_>,
     size: u64,
-    visit: &mut dyn FnMut(Record<'_>),
+    visit: &mut dyn FnMut(SourceRecord<'_>),
 ) -> rusqlite::Result<()> {
     while let Some((filed_under, row)) = checkpoints.before(size.saturating_add(1)) {
         let note = lossy(bytes(row.get_ref(1)?));
-        visit(Record::Checkpoint { note: &note, filed_under: Some(filed_under) });
+        visit(SourceRecord::Checkpoint { note: &note, filed_under: Some(filed_under) });
         checkpoints.advance()?;
     }
     Ok(())
@@ -342,10 +342,10 @@ fn emit_checkpoints(
 fn emit_strays(
     parts: &mut RowCursor<'_>,
     entry: Option<u64>,
-    visit: &mut dyn FnMut(Record<'_>),
+    visit: &mut dyn FnMut(SourceRecord<'_>),
 ) -> rusqlite::Result<()> {
     while let Some((index, row)) = parts.before(entry.unwrap_or(u64::MAX)) {
-        visit(Record::StrayPart { index, name: bytes(row.get_ref(1)?).unwrap_or_default() });
+        visit(SourceRecord::StrayPart { index, name: bytes(row.get_ref(1)?).unwrap_or_default() });
         parts.advance()?;
     }
     Ok(())
@@ -406,10 +406,10 @@ impl PartBuffer {
         Ok(())
     }
 
-    fn parts(&self) -> impl Iterator<Item = Part<'_>> {
+    fn parts(&self) -> impl Iterator<Item = SourcePart<'_>> {
         let mut start = 0;
         self.ends.iter().map(move |[name, salt, end]: &[usize; 3]| {
-            let part = Part {
+            let part = SourcePart {
                 name: &self.bytes[start..*name],
                 salt: &self.bytes[*name..*salt],
                 bytes: &self.bytes[*salt..*end],

@@ -9,12 +9,12 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    Claims, Entry, Record, Source, SourceError, Tile, TilesHeld,
-    lines::{CheckpointLines, Decoded, Lines, PartLine, object, size_of_note},
+    LogSource, SourceClaims, SourceEntry, SourceError, SourceRecord, SourceTile, StoredTiles,
+    lines::{DecodedPart, PartLine, SourceCheckpointLines, SourceLines, object, size_of_note},
 };
 use crate::{
     checkpoint::decimal,
-    hash::Hash,
+    hash::MerkleHash,
     tiles::{TILE_WIDTH, tiles_of},
 };
 
@@ -30,7 +30,7 @@ struct SourceParts<'a> {
 /// A directory of tiles.
 pub struct TileDirectory {
     root: PathBuf,
-    claims: Claims,
+    claims: SourceClaims,
     checkpoint: String,
 }
 
@@ -56,14 +56,14 @@ impl TileDirectory {
             return Err(SourceError::not_a_ledger(root, "its checkpoint has no size"));
         };
         let origin = checkpoint.split('\n').next().unwrap_or_default().to_owned();
-        let claims = Claims {
+        let claims = SourceClaims {
             origin,
             vkey,
             from: first_bundle(root, size) * TILE_WIDTH,
             size,
             missing_needs_prune: true,
             head: None,
-            tiles: TilesHeld::FullAndPartial,
+            tiles: StoredTiles::FullAndPartial,
         };
         Ok(Self { root: root.to_owned(), claims, checkpoint })
     }
@@ -118,22 +118,22 @@ fn leaves(mut bundle: &[u8]) -> Option<Vec<&[u8]>> {
     bundle.is_empty().then_some(leaves)
 }
 
-impl Source for TileDirectory {
-    fn claims(&self) -> &Claims {
+impl LogSource for TileDirectory {
+    fn claims(&self) -> &SourceClaims {
         &self.claims
     }
 
-    fn read(&mut self, visit: &mut dyn FnMut(Record<'_>)) -> Result<(), SourceError> {
+    fn read(&mut self, visit: &mut dyn FnMut(SourceRecord<'_>)) -> Result<(), SourceError> {
         let mut checkpoints = optional(&self.root.join("checkpoints.jsonl"))?
-            .map(CheckpointLines::new)
+            .map(SourceCheckpointLines::new)
             .transpose()?;
-        let mut parts = Parts::new(optional(&self.root.join("parts.jsonl"))?)?;
-        let mut emit_checkpoints = |size: u64, visit: &mut dyn FnMut(Record<'_>)| {
+        let mut parts = PartsFile::new(optional(&self.root.join("parts.jsonl"))?)?;
+        let mut emit_checkpoints = |size: u64, visit: &mut dyn FnMut(SourceRecord<'_>)| {
             let Some(checkpoints) = &mut checkpoints else { return Ok(()) };
             while let Some(note) = checkpoints.up_to(size)? {
                 // The newest checkpoint is in the file `checkpoint`, which is visited last.
                 if note != self.checkpoint {
-                    visit(Record::Checkpoint { note: &note, filed_under: None });
+                    visit(SourceRecord::Checkpoint { note: &note, filed_under: None });
                 }
             }
             Ok::<_, SourceError>(())
@@ -143,8 +143,8 @@ impl Source for TileDirectory {
         for number in 0..self.claims.from / TILE_WIDTH {
             let path = self.path("0", number, TILE_WIDTH);
             let tile = fs::read(&path).map_err(|error| SourceError::read(&path, error))?;
-            for hash in tile.chunks_exact(32).filter_map(|hash| Hash::try_from(hash).ok()) {
-                visit(Record::PrunedHash(hash));
+            for hash in tile.chunks_exact(32).filter_map(|hash| MerkleHash::try_from(hash).ok()) {
+                visit(SourceRecord::PrunedHash(hash));
                 index += 1;
                 emit_checkpoints(index, visit)?;
             }
@@ -164,33 +164,43 @@ impl Source for TileDirectory {
             for leaf in leaves {
                 while let Some(stray) = parts.take_before(index)? {
                     for part in stray.1.parts() {
-                        visit(Record::StrayPart { index: stray.0, name: part.name });
+                        visit(SourceRecord::StrayPart { index: stray.0, name: part.name });
                     }
                 }
                 let own = parts.take_at(index)?.unwrap_or_default();
-                visit(Record::Entry(Entry { index, leaf, parts: &own.parts(), columns: None }));
+                visit(SourceRecord::Entry(SourceEntry {
+                    index,
+                    leaf,
+                    parts: &own.parts(),
+                    columns: None,
+                }));
                 index += 1;
                 emit_checkpoints(index, visit)?;
             }
         }
         while let Some((index, parts)) = parts.take_before(u64::MAX)? {
             for part in parts.parts() {
-                visit(Record::StrayPart { index, name: part.name });
+                visit(SourceRecord::StrayPart { index, name: part.name });
             }
         }
         emit_checkpoints(u64::MAX, visit)?;
-        visit(Record::Checkpoint { note: &self.checkpoint, filed_under: None });
+        visit(SourceRecord::Checkpoint { note: &self.checkpoint, filed_under: None });
         Ok(())
     }
 
-    fn read_tiles(&mut self, visit: &mut dyn FnMut(Tile<'_>)) -> Result<(), SourceError> {
+    fn read_tiles(&mut self, visit: &mut dyn FnMut(SourceTile<'_>)) -> Result<(), SourceError> {
         let mut level = 0;
         while self.claims.size >> (8 * level) > 0 {
             for (number, width) in tiles_of(self.claims.size, level) {
                 let path = self.path(&level.to_string(), number, width);
                 match fs::read(&path) {
                     Ok(tile) => {
-                        visit(Tile { level: u64::from(level), number, hashes: &tile, root: None });
+                        visit(SourceTile {
+                            level: u64::from(level),
+                            number,
+                            hashes: &tile,
+                            root: None,
+                        });
                     }
                     // The verifier reports a missing tile.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -203,37 +213,37 @@ impl Source for TileDirectory {
     }
 }
 
-fn optional(path: &Path) -> Result<Option<Lines>, SourceError> {
-    path.is_file().then(|| Lines::open(path)).transpose()
+fn optional(path: &Path) -> Result<Option<SourceLines>, SourceError> {
+    path.is_file().then(|| SourceLines::open(path)).transpose()
 }
 
 /// Reads the lines of `parts.jsonl` one ahead.
-struct Parts {
-    lines: Option<Lines>,
-    next: Option<(u64, Decoded)>,
+struct PartsFile {
+    lines: Option<SourceLines>,
+    next: Option<(u64, DecodedPart)>,
 }
 
-impl Parts {
-    fn new(lines: Option<Lines>) -> Result<Self, SourceError> {
+impl PartsFile {
+    fn new(lines: Option<SourceLines>) -> Result<Self, SourceError> {
         let mut parts = Self { lines, next: None };
         parts.advance()?;
         Ok(parts)
     }
 
-    fn take_at(&mut self, index: u64) -> Result<Option<Decoded>, SourceError> {
+    fn take_at(&mut self, index: u64) -> Result<Option<DecodedPart>, SourceError> {
         let next = self.next.take_if(|(next, _)| *next == index);
         self.taken(next).map(|taken| taken.map(|(_, parts)| parts))
     }
 
-    fn take_before(&mut self, index: u64) -> Result<Option<(u64, Decoded)>, SourceError> {
+    fn take_before(&mut self, index: u64) -> Result<Option<(u64, DecodedPart)>, SourceError> {
         let next = self.next.take_if(|(next, _)| *next < index);
         self.taken(next)
     }
 
     fn taken(
         &mut self,
-        taken: Option<(u64, Decoded)>,
-    ) -> Result<Option<(u64, Decoded)>, SourceError> {
+        taken: Option<(u64, DecodedPart)>,
+    ) -> Result<Option<(u64, DecodedPart)>, SourceError> {
         if taken.is_some() {
             self.advance()?;
         }
@@ -248,8 +258,8 @@ impl Parts {
     }
 }
 
-fn decode(line: &[u8]) -> Result<(u64, Decoded), String> {
+fn decode(line: &[u8]) -> Result<(u64, DecodedPart), String> {
     let line: SourceParts<'_> = object(line)?;
     let index = decimal(line.index.as_bytes()).ok_or("the index is not a number")?;
-    Ok((index, Decoded::of(&line.parts).ok_or("a part is not base64")?))
+    Ok((index, DecodedPart::of(&line.parts).ok_or("a part is not base64")?))
 }

@@ -2,15 +2,15 @@
 
 use std::num::NonZeroUsize;
 
-use answerback_verify::{Options, open, verify};
+use answerback_verify::{VerifyOptions, open, verify};
 
 use crate::{
     failed, judge,
     support::{Ledger, sample, written::InMemory},
 };
 
-fn on_one_thread() -> Options {
-    Options::new().with_threads(NonZeroUsize::MIN)
+fn on_one_thread() -> VerifyOptions {
+    VerifyOptions::new().with_threads(NonZeroUsize::MIN)
 }
 
 /// Returns all byte values of a ledger, with their names.
@@ -64,7 +64,7 @@ fn flip_all(good: &Ledger, step: usize) -> usize {
                 bytes[at] ^= 1 << ((at + place) % 8);
                 name
             };
-            let report = judge(&mut InMemory::new(ledger), Options::new());
+            let report = judge(&mut InMemory::new(ledger), VerifyOptions::new());
             assert!(!report.valid, "byte {at} of {name} can be changed");
             flips += 1;
         }
@@ -85,12 +85,16 @@ fn no_byte_of_tiles_can_change() {
     for at in (0..tile).step_by(61) {
         let mut ledger = good.clone();
         ledger.tiles[0].3[at] ^= 1 << (at % 8);
-        assert_eq!(failed(&judge(&mut InMemory::new(ledger), Options::new())), [2], "byte {at}");
+        assert_eq!(
+            failed(&judge(&mut InMemory::new(ledger), VerifyOptions::new())),
+            [2],
+            "byte {at}"
+        );
     }
     for at in 0..32 {
         let mut ledger = good.clone();
         ledger.tiles[0].2[at] ^= 1 << (at % 8);
-        let levels = failed(&judge(&mut InMemory::new(ledger), Options::new()));
+        let levels = failed(&judge(&mut InMemory::new(ledger), VerifyOptions::new()));
         assert_eq!(levels, [2], "byte {at} of the root");
     }
 }
@@ -107,7 +111,7 @@ fn no_byte_of_a_checkpoint_can_change() {
                 note[at] ^= 1 << bit;
                 let mut ledger = good.clone();
                 ledger.checkpoints[place].1 = String::from_utf8_lossy(&note).into_owned();
-                let report = judge(&mut InMemory::new(ledger), Options::new());
+                let report = judge(&mut InMemory::new(ledger), VerifyOptions::new());
                 assert_eq!(report.exit_code(), 11, "bit {bit} of byte {at}\n{report}");
             }
         }

@@ -1,6 +1,6 @@
 //! Checks agents and prompts against the manifest and the lock in the log.
 
-use answerback_verify::Options;
+use answerback_verify::VerifyOptions;
 
 use crate::{
     failed, judge,
@@ -17,7 +17,7 @@ fn levels(change: impl FnOnce(&mut Vec<(&'static str, String)>)) -> Vec<u8> {
     change(&mut members);
     writer.append("response", &members, &[]);
     writer.checkpoint();
-    failed(&judge(&mut InMemory::new(writer.ledger), Options::new()))
+    failed(&judge(&mut InMemory::new(writer.ledger), VerifyOptions::new()))
 }
 
 fn set(members: &mut Vec<(&'static str, String)>, name: &'static str, value: &str) {
@@ -58,7 +58,7 @@ fn a_superseded_lock_is_a_warning() {
     let request = sample::request(&mut writer, 1);
     let response = sample::response(&mut writer, 1, request);
     writer.checkpoint();
-    let report = judge(&mut InMemory::new(writer.ledger), Options::new());
+    let report = judge(&mut InMemory::new(writer.ledger), VerifyOptions::new());
     assert_eq!(failed(&report), [0_u8; 0], "{report}");
     let warning = report
         .warnings
@@ -81,7 +81,7 @@ fn a_logged_document_is_the_one_that_its_digest_names() {
         let members = [("subject", text(subject)), ("sha256", text(&digest))];
         writer.append("config", &members, &[(part, content.as_bytes())]);
         writer.checkpoint();
-        let report = judge(&mut InMemory::new(writer.ledger), Options::new());
+        let report = judge(&mut InMemory::new(writer.ledger), VerifyOptions::new());
         assert_eq!(failed(&report), expected, "{subject} {content} {part}\n{report}");
     }
 }

@@ -16,14 +16,14 @@ mod tamper;
 
 use std::num::NonZeroUsize;
 
-use answerback_verify::{Level, Options, Report, Source, verify};
+use answerback_verify::{Level, LogSource, VerifyOptions, VerifyReport, verify};
 
 /// Verifies on one thread.
-fn judge(source: &mut dyn Source, options: Options) -> Report {
+fn judge(source: &mut dyn LogSource, options: VerifyOptions) -> VerifyReport {
     verify(source, &options.with_threads(NonZeroUsize::MIN)).unwrap()
 }
 
 /// Returns the numbers of the levels that failed.
-fn failed(report: &Report) -> Vec<u8> {
+fn failed(report: &VerifyReport) -> Vec<u8> {
     report.failed_levels().into_iter().map(Level::number).collect()
 }

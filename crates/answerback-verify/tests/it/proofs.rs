@@ -1,11 +1,11 @@
 //! Checks proofs and roots against an independent implementation of RFC 6962.
 
-use answerback_verify::{Frontier, Hash, consistency_holds, inclusion_holds, root_of};
+use answerback_verify::{MerkleHash, TreeFrontier, consistency_holds, inclusion_holds, root_of};
 use ct_merkle::mem_backed_tree::MemoryBackedTree;
 use sha2::Sha256;
 
-fn hashes(proof: &[u8]) -> Vec<Hash> {
-    proof.chunks_exact(32).map(|hash| Hash::try_from(hash).unwrap()).collect()
+fn hashes(proof: &[u8]) -> Vec<MerkleHash> {
+    proof.chunks_exact(32).map(|hash| MerkleHash::try_from(hash).unwrap()).collect()
 }
 
 /// Checks every entry and every pair of sizes for trees of up to 200 entries, and a sample for up
@@ -13,17 +13,17 @@ fn hashes(proof: &[u8]) -> Vec<Hash> {
 #[test]
 fn proofs_of_another_implementation_hold_and_altered_ones_do_not() {
     let mut tree = MemoryBackedTree::<Sha256, Vec<u8>>::new();
-    let mut frontier = Frontier::new();
-    let mut roots = vec![Hash::of_nothing()];
+    let mut frontier = TreeFrontier::new();
+    let mut roots = vec![MerkleHash::of_nothing()];
     let mut leaves = Vec::new();
     let (mut inclusions, mut consistencies) = (0_u64, 0_u64);
     for size in 1..=1_000_u64 {
         let value = format!("entry {size}").into_bytes();
-        let leaf = Hash::of_leaf(&value);
+        let leaf = MerkleHash::of_leaf(&value);
         leaves.push(leaf);
         tree.push(value);
         frontier.push(leaf);
-        let root = Hash::try_from(tree.root().as_bytes().as_slice()).unwrap();
+        let root = MerkleHash::try_from(tree.root().as_bytes().as_slice()).unwrap();
         assert_eq!(frontier.root(), root, "size {size}");
         roots.push(root);
         let step = if size <= 200 { 1 } else { 131 };

@@ -3,7 +3,7 @@
 
 use std::{path::Path, process::Command};
 
-use answerback_verify::{Options, open, verify};
+use answerback_verify::{VerifyOptions, open, verify};
 
 use crate::support::{Ledger, Writer, key, sample, sign, text, vkey};
 
@@ -38,7 +38,7 @@ fn judged(ledger: &Ledger) -> i32 {
     ledger.write_sqlite(&file);
     let mut codes = Vec::new();
     for path in [&export, &file] {
-        let ours = verify(open(path).unwrap().as_mut(), &Options::new()).unwrap();
+        let ours = verify(open(path).unwrap().as_mut(), &VerifyOptions::new()).unwrap();
         let (code, printed) = python(&[path.to_str().unwrap()]);
         assert_eq!(code, i32::from(ours.exit_code()), "{}\n{printed}\n{ours}", path.display());
         assert!(code != 0 || printed.contains(&ours.root), "{printed}");

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use answerback_verify::{ReceiptError, VerifierKey, verify_receipt};
+use answerback_verify::{NoteVerifierKey, ReceiptProofError, verify_receipt};
 use data_encoding::BASE64;
 
 use crate::support::{Ledger, inclusion, key, sample, vkey};
@@ -22,7 +22,7 @@ fn receipt(ledger: &Ledger, index: usize, with_leaf: bool) -> String {
 #[test]
 fn receipts_of_every_entry_hold() {
     let ledger = sample::every_kind().ledger;
-    let key = VerifierKey::parse(&ledger.vkey).unwrap();
+    let key = NoteVerifierKey::parse(&ledger.vkey).unwrap();
     for index in 0..ledger.rows.len() {
         let leaf = ledger.rows[index].leaf.as_slice();
         let proven = verify_receipt(&receipt(&ledger, index, true), &key, None).unwrap();
@@ -35,25 +35,28 @@ fn receipts_of_every_entry_hold() {
 #[test]
 fn receipts_that_prove_nothing_are_refused() {
     let ledger = sample::every_kind().ledger;
-    let trusted = VerifierKey::parse(&ledger.vkey).unwrap();
+    let trusted = NoteVerifierKey::parse(&ledger.vkey).unwrap();
     let good = receipt(&ledger, 4, true);
     let refused = |text: &str| verify_receipt(text, &trusted, None).unwrap_err();
-    assert_eq!(refused(&good.replace("index 4", "index 5")), ReceiptError::Proof);
+    assert_eq!(refused(&good.replace("index 4", "index 5")), ReceiptProofError::Proof);
     assert_eq!(
         refused(&good.replace("index 4", "index 04")),
-        ReceiptError::Form("it has no index")
+        ReceiptProofError::Form("it has no index")
     );
-    assert_eq!(refused(&receipt(&ledger, 4, false)), ReceiptError::NoLeaf);
+    assert_eq!(refused(&receipt(&ledger, 4, false)), ReceiptProofError::NoLeaf);
     assert_eq!(
         refused(&good.replace("@v1", "@v2")),
-        ReceiptError::Form("its first line is not that of a tlog-proof")
+        ReceiptProofError::Form("its first line is not that of a tlog-proof")
     );
-    assert_eq!(refused(&good.replace("\n15\n", "\n14\n")), ReceiptError::Signature);
-    assert_eq!(verify_receipt(&good, &trusted, Some(b"{}")), Err(ReceiptError::OtherLeaf));
-    let other = VerifierKey::parse(&vkey(&ledger.origin, &key(9))).unwrap();
-    assert_eq!(verify_receipt(&good, &other, None), Err(ReceiptError::Signature));
-    let elsewhere = VerifierKey::parse(&vkey("elsewhere", &key(7))).unwrap();
-    assert!(matches!(verify_receipt(&good, &elsewhere, None), Err(ReceiptError::Origin { .. })));
+    assert_eq!(refused(&good.replace("\n15\n", "\n14\n")), ReceiptProofError::Signature);
+    assert_eq!(verify_receipt(&good, &trusted, Some(b"{}")), Err(ReceiptProofError::OtherLeaf));
+    let other = NoteVerifierKey::parse(&vkey(&ledger.origin, &key(9))).unwrap();
+    assert_eq!(verify_receipt(&good, &other, None), Err(ReceiptProofError::Signature));
+    let elsewhere = NoteVerifierKey::parse(&vkey("elsewhere", &key(7))).unwrap();
+    assert!(matches!(
+        verify_receipt(&good, &elsewhere, None),
+        Err(ReceiptProofError::Origin { .. })
+    ));
     // Every changed byte and every truncation must be detected.
     for at in 0..good.len() {
         let mut bytes = good.clone().into_bytes();

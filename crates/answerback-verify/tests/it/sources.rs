@@ -3,7 +3,8 @@
 use std::{num::NonZeroUsize, path::Path};
 
 use answerback_verify::{
-    KeyTrust, Options, Report, SourceError, VerifierKey, open, verify, verify_with_progress,
+    KeyTrust, NoteVerifierKey, SourceError, VerifyOptions, VerifyReport, open, verify,
+    verify_with_progress,
 };
 
 use crate::{
@@ -15,13 +16,13 @@ use crate::{
 };
 
 /// Verifies a ledger from a database file, JSON lines and tiles. The reports must agree.
-fn from_everywhere(ledger: &Ledger) -> Report {
+fn from_everywhere(ledger: &Ledger) -> VerifyReport {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     ledger.write_sqlite(&at("ledger.db"));
     std::fs::write(at("ledger.jsonl"), ledger.jsonl()).unwrap();
     ledger.write_tiles(&at("tiles"));
-    let options = Options::new().with_vkey(VerifierKey::parse(&ledger.vkey).unwrap());
+    let options = VerifyOptions::new().with_vkey(NoteVerifierKey::parse(&ledger.vkey).unwrap());
     let mut reports = Vec::new();
     for name in ["ledger.db", "ledger.jsonl", "tiles"] {
         for threads in [1, 3] {
@@ -84,7 +85,7 @@ fn a_pruned_log_holds_everywhere() {
     pruned.write_tiles(&path("tiles"));
     std::fs::write(path("ledger.jsonl"), pruned.jsonl()).unwrap();
     for name in ["ledger.db", "tiles", "ledger.jsonl"] {
-        let report = judge(open(&path(name)).unwrap().as_mut(), Options::new());
+        let report = judge(open(&path(name)).unwrap().as_mut(), VerifyOptions::new());
         assert_eq!(failed(&report), [0_u8; 0], "{name}\n{report}");
         assert_eq!((report.from, report.size), (512, 602));
         assert_eq!(report.root, data_encoding::HEXLOWER.encode(&whole));
@@ -98,7 +99,7 @@ fn a_pruned_log_holds_everywhere() {
     writer.ledger.parts.retain(|part| part.seq >= 256);
     writer.ledger.minimum = 256;
     writer.checkpoint();
-    assert_eq!(failed(&judge(&mut InMemory::new(writer.ledger), Options::new())), [2]);
+    assert_eq!(failed(&judge(&mut InMemory::new(writer.ledger), VerifyOptions::new())), [2]);
 }
 
 #[test]
@@ -113,14 +114,14 @@ fn keys_can_change() {
     assert_eq!(report.vkey, crate::support::vkey(&writer.ledger.origin, &crate::support::key(8)));
     assert_eq!(report.key_trust, KeyTrust::Given);
     // Trusting the newest key works as well as trusting the first one.
-    let newest = VerifierKey::parse(&report.vkey).unwrap();
-    let report = judge(&mut InMemory::new(writer.ledger), Options::new().with_vkey(newest));
+    let newest = NoteVerifierKey::parse(&report.vkey).unwrap();
+    let report = judge(&mut InMemory::new(writer.ledger), VerifyOptions::new().with_vkey(newest));
     assert_eq!(failed(&report), [0_u8; 0], "{report}");
 }
 
 #[test]
-fn a_key_from_the_log_itself_is_said_to_be_one() {
-    let report = judge(&mut InMemory::new(sample::every_kind().ledger), Options::new());
+fn a_key_from_the_log_itself_gives_a_warning() {
+    let report = judge(&mut InMemory::new(sample::every_kind().ledger), VerifyOptions::new());
     assert_eq!(report.key_trust, KeyTrust::FromLog);
     assert!(
         report.warnings.iter().any(|warning| warning.what.contains("taken from the log itself"))
@@ -132,22 +133,22 @@ fn anchors_and_notes_from_outside_are_compared() {
     let ledger = sample::every_kind().ledger;
     let anchor = ledger.anchor();
     let torn = format!("{anchor}{{\"checkp");
-    let options = Options::new().with_checkpoints("anchor", &torn).unwrap();
+    let options = VerifyOptions::new().with_checkpoints("anchor", &torn).unwrap();
     let options = options.with_checkpoints("note", &ledger.checkpoints[1].1).unwrap();
     let report = judge(&mut InMemory::new(ledger.clone()), options);
     assert_eq!(failed(&report), [0_u8; 0], "{report}");
     // Five older checkpoints of the log, six of the anchor, one note.
     assert_eq!(report.levels[3].checked, 12);
-    assert!(Options::new().with_checkpoints("x", "{}\n").is_err());
-    assert!(Options::new().with_checkpoints("x", "not a note").is_err());
+    assert!(VerifyOptions::new().with_checkpoints("x", "{}\n").is_err());
+    assert!(VerifyOptions::new().with_checkpoints("x", "not a note").is_err());
 }
 
 #[test]
-fn an_erased_manifest_is_said_to_be_uncheckable() {
+fn an_erased_manifest_gives_a_warning() {
     let mut writer = sample::every_kind();
     writer.erase(1, "manifest");
     writer.checkpoint();
-    let report = judge(&mut InMemory::new(writer.ledger), Options::new());
+    let report = judge(&mut InMemory::new(writer.ledger), VerifyOptions::new());
     assert_eq!(failed(&report), [0_u8; 0], "{report}");
     let warning =
         report.warnings.iter().find(|warning| warning.what.contains("not checkable")).unwrap();
@@ -174,7 +175,7 @@ fn a_file_can_be_verified_while_it_is_written() {
         let mut largest = 0;
         loop {
             let finished = written.is_finished();
-            let report = judge(open(&path).unwrap().as_mut(), Options::new());
+            let report = judge(open(&path).unwrap().as_mut(), VerifyOptions::new());
             assert_eq!(failed(&report), [0_u8; 0], "{report}");
             assert!(report.size >= largest, "a later look sees no less");
             largest = report.size;
@@ -194,13 +195,13 @@ fn a_copy_that_cannot_be_written_to_can_be_read() {
     sample::every_kind().ledger.write_sqlite(&path);
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).unwrap();
     std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o555)).unwrap();
-    let report = judge(open(&path).unwrap().as_mut(), Options::new());
+    let report = judge(open(&path).unwrap().as_mut(), VerifyOptions::new());
     assert_eq!(failed(&report), [0_u8; 0], "{report}");
     std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 #[test]
-fn what_is_not_a_ledger_is_not_judged() {
+fn a_file_that_is_not_a_ledger_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     let mut said = Vec::new();
@@ -237,10 +238,10 @@ fn what_is_not_a_ledger_is_not_judged() {
 }
 
 #[test]
-fn progress_is_told() {
+fn progress_is_reported() {
     let ledger = sample::long(4_200, 500);
     let mut told = Vec::new();
-    verify_with_progress(&mut InMemory::new(ledger), &Options::new(), &mut |progress| {
+    verify_with_progress(&mut InMemory::new(ledger), &VerifyOptions::new(), &mut |progress| {
         told.push((progress.done, progress.total));
     })
     .unwrap();

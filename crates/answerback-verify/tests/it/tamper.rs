@@ -1,6 +1,6 @@
 //! Applies one change per table row, and checks exactly which levels fail.
 
-use answerback_verify::{Options, VerifierKey, open};
+use answerback_verify::{NoteVerifierKey, VerifyOptions, open};
 
 use crate::{
     failed, judge,
@@ -186,7 +186,7 @@ fn every_tampering_fails_at_its_levels() {
     for (number, (name, tamper, expected)) in TAMPERINGS.iter().enumerate() {
         let mut ledger = good.clone();
         tamper(&mut ledger);
-        let report = judge(&mut InMemory::new(ledger.clone()), Options::new());
+        let report = judge(&mut InMemory::new(ledger.clone()), VerifyOptions::new());
         assert_eq!(failed(&report), *expected, "{name}\n{report}");
         assert_eq!(report.exit_code(), expected.first().map_or(0, |level| 10 + level), "{name}");
         assert_eq!(report.valid, expected.is_empty());
@@ -197,7 +197,7 @@ fn every_tampering_fails_at_its_levels() {
         if unique {
             let path = directory.path().join(format!("{number}.db"));
             ledger.write_sqlite(&path);
-            let report = judge(open(&path).unwrap().as_mut(), Options::new());
+            let report = judge(open(&path).unwrap().as_mut(), VerifyOptions::new());
             assert_eq!(failed(&report), *expected, "{name}, from the file\n{report}");
         }
     }
@@ -218,7 +218,7 @@ fn the_newest_checkpoint_stands_with_the_head() {
         ("UPDATE head SET note = ''", &[2]),
     ] {
         assert_eq!(behind.execute(sql, []).unwrap(), 1, "{sql}");
-        let report = judge(open(&path).unwrap().as_mut(), Options::new());
+        let report = judge(open(&path).unwrap().as_mut(), VerifyOptions::new());
         assert_eq!(failed(&report), expected, "{sql}\n{report}");
     }
 }
@@ -229,12 +229,12 @@ fn written(entries: impl FnOnce(&mut Writer) -> u64) -> Vec<u8> {
     let mut writer = sample::every_kind();
     entries(&mut writer);
     writer.checkpoint();
-    let report = judge(&mut InMemory::new(writer.ledger), Options::new());
+    let report = judge(&mut InMemory::new(writer.ledger), VerifyOptions::new());
     failed(&report)
 }
 
 #[test]
-fn what_entries_mean_is_checked_though_all_proofs_hold() {
+fn semantics_are_checked_even_if_all_proofs_hold() {
     let cases: [(&str, Appending, &[u8]); 16] = [
         ("nothing more", |_| 0, &[]),
         ("a second answer", |writer| sample::ungoverned_response(writer, 3), &[5]),
@@ -304,7 +304,7 @@ fn what_entries_mean_is_checked_though_all_proofs_hold() {
 
 #[test]
 fn an_orphan_is_a_warning() {
-    let report = judge(&mut InMemory::new(sample::every_kind().ledger), Options::new());
+    let report = judge(&mut InMemory::new(sample::every_kind().ledger), VerifyOptions::new());
     let orphans =
         report.warnings.iter().find(|warning| warning.what.starts_with("request without")).unwrap();
     assert_eq!(orphans.indexes, [12]);
@@ -324,20 +324,20 @@ fn rollback_and_fork_show_against_a_checkpoint_from_outside() {
     sample::request(&mut fork, 52);
     fork.checkpoint();
     let with = |ledger: &Ledger| {
-        let options = Options::new().with_checkpoints("anchor", &newer).unwrap();
+        let options = VerifyOptions::new().with_checkpoints("anchor", &newer).unwrap();
         failed(&judge(&mut InMemory::new(ledger.clone()), options))
     };
     assert_eq!(with(&writer.ledger), [0_u8; 0]);
     assert_eq!(with(&old), [4], "rolled back");
     assert_eq!(with(&fork.ledger), [4], "forked");
     assert_eq!(
-        failed(&judge(&mut InMemory::new(old), Options::new())),
+        failed(&judge(&mut InMemory::new(old), VerifyOptions::new())),
         [0_u8; 0],
         "nothing to compare with"
     );
 
     let stranger = sign(&writer.ledger.origin, 5, &root(&writer.ledger.hashes[..5]), &[&key(9)]);
-    let options = Options::new().with_checkpoints("stranger", &stranger).unwrap();
+    let options = VerifyOptions::new().with_checkpoints("stranger", &stranger).unwrap();
     assert_eq!(
         failed(&judge(&mut InMemory::new(writer.ledger), options)),
         [1],
@@ -349,8 +349,8 @@ fn rollback_and_fork_show_against_a_checkpoint_from_outside() {
 fn a_log_of_another_key_is_not_the_one_that_is_trusted() {
     let ledger = sample::every_kind().ledger;
     let trust = |name: &str, seed: u8| {
-        let key = VerifierKey::parse(&vkey(name, &key(seed))).unwrap();
-        failed(&judge(&mut InMemory::new(ledger.clone()), Options::new().with_vkey(key)))
+        let key = NoteVerifierKey::parse(&vkey(name, &key(seed))).unwrap();
+        failed(&judge(&mut InMemory::new(ledger.clone()), VerifyOptions::new().with_vkey(key)))
     };
     assert_eq!(trust(&ledger.origin, 7), [0_u8; 0]);
     assert_eq!(trust(&ledger.origin, 9), [1]);
@@ -366,7 +366,7 @@ fn a_forged_change_of_keys_fails() {
     writer.checkpoint();
     writer.append("config", &[("subject", text("stop"))], &[]);
     writer.checkpoint();
-    let judged = |ledger: Ledger| failed(&judge(&mut InMemory::new(ledger), Options::new()));
+    let judged = |ledger: Ledger| failed(&judge(&mut InMemory::new(ledger), VerifyOptions::new()));
     assert_eq!(judged(writer.ledger.clone()), [0_u8; 0]);
 
     let (origin, hashes) = (writer.ledger.origin.clone(), writer.ledger.hashes.clone());
@@ -392,12 +392,15 @@ fn a_forged_change_of_keys_fails() {
 }
 
 #[test]
-fn a_whole_log_under_another_key_is_only_good_for_who_trusts_nobody() {
+fn a_log_rewritten_under_another_key_fails_with_a_trusted_key() {
     let mut forged = Writer::new(9);
     sample::request(&mut forged, 1);
     forged.checkpoint();
-    let honest = VerifierKey::parse(&vkey(&forged.ledger.origin, &key(7))).unwrap();
+    let honest = NoteVerifierKey::parse(&vkey(&forged.ledger.origin, &key(7))).unwrap();
     let ledger = forged.ledger;
-    assert_eq!(failed(&judge(&mut InMemory::new(ledger.clone()), Options::new())), [0_u8; 0]);
-    assert_eq!(failed(&judge(&mut InMemory::new(ledger), Options::new().with_vkey(honest))), [1]);
+    assert_eq!(failed(&judge(&mut InMemory::new(ledger.clone()), VerifyOptions::new())), [0_u8; 0]);
+    assert_eq!(
+        failed(&judge(&mut InMemory::new(ledger), VerifyOptions::new().with_vkey(honest))),
+        [1]
+    );
 }

@@ -3,7 +3,8 @@
 use std::{fmt::Write as _, fs, path::Path};
 
 use answerback_verify::{
-    Claims, Columns, Entry, Hash, Head, Part, Record, Source, SourceError, Tile, TilesHeld,
+    EntryColumns, LogSource, MerkleHash, SourceClaims, SourceEntry, SourceError, SourceHead,
+    SourcePart, SourceRecord, SourceTile, StoredTiles,
 };
 use data_encoding::BASE64;
 
@@ -235,55 +236,55 @@ impl Ledger {
 /// times.
 pub(crate) struct InMemory {
     ledger: Ledger,
-    claims: Claims,
+    claims: SourceClaims,
 }
 
 impl InMemory {
     pub(crate) fn new(ledger: Ledger) -> Self {
-        let claims = Claims {
+        let claims = SourceClaims {
             origin: ledger.origin.clone(),
             vkey: ledger.vkey.clone(),
             from: ledger.minimum,
             size: ledger.size,
             missing_needs_prune: true,
-            head: Some(Head {
+            head: Some(SourceHead {
                 frontier: ledger.frontier.clone(),
                 root: ledger.root.clone(),
                 last_ts: ledger.last_ts,
                 signer: ledger.signer.clone(),
             }),
-            tiles: TilesHeld::Full,
+            tiles: StoredTiles::Full,
         };
         Self { ledger, claims }
     }
 }
 
-impl Source for InMemory {
-    fn claims(&self) -> &Claims {
+impl LogSource for InMemory {
+    fn claims(&self) -> &SourceClaims {
         &self.claims
     }
 
-    fn read(&mut self, visit: &mut dyn FnMut(Record<'_>)) -> Result<(), SourceError> {
+    fn read(&mut self, visit: &mut dyn FnMut(SourceRecord<'_>)) -> Result<(), SourceError> {
         let Ledger { rows, parts, checkpoints, hashes, minimum, .. } = &self.ledger;
         let mut waiting = checkpoints.as_slice();
-        let mut emit = |size: u64, visit: &mut dyn FnMut(Record<'_>)| {
+        let mut emit = |size: u64, visit: &mut dyn FnMut(SourceRecord<'_>)| {
             while let Some(((filed, note), rest)) = waiting.split_first()
                 && *filed <= size
             {
-                visit(Record::Checkpoint { note, filed_under: Some(*filed) });
+                visit(SourceRecord::Checkpoint { note, filed_under: Some(*filed) });
                 waiting = rest;
             }
         };
         for (index, hash) in hashes.iter().enumerate().take(usize::try_from(*minimum).unwrap()) {
-            visit(Record::PrunedHash(Hash::from(*hash)));
+            visit(SourceRecord::PrunedHash(MerkleHash::from(*hash)));
             emit(index as u64 + 1, visit);
         }
         for row in rows {
             let own = parts.iter().filter(|part| part.seq == row.seq);
-            let own: Vec<Part<'_>> = own
-                .map(|part| Part { name: &part.name, salt: &part.salt, bytes: &part.bytes })
+            let own: Vec<SourcePart<'_>> = own
+                .map(|part| SourcePart { name: &part.name, salt: &part.salt, bytes: &part.bytes })
                 .collect();
-            let columns = Columns {
+            let columns = EntryColumns {
                 ts: row.ts,
                 kind: &row.kind,
                 agent: row.agent.as_deref(),
@@ -294,7 +295,7 @@ impl Source for InMemory {
                 reply_id: row.reply_id.as_deref(),
                 leaf_hash: &row.leaf_hash,
             };
-            visit(Record::Entry(Entry {
+            visit(SourceRecord::Entry(SourceEntry {
                 index: row.seq,
                 leaf: &row.leaf,
                 parts: &own,
@@ -303,15 +304,15 @@ impl Source for InMemory {
             emit(row.seq.saturating_add(1), visit);
         }
         for part in parts.iter().filter(|part| !rows.iter().any(|row| row.seq == part.seq)) {
-            visit(Record::StrayPart { index: part.seq, name: &part.name });
+            visit(SourceRecord::StrayPart { index: part.seq, name: &part.name });
         }
         emit(u64::MAX, visit);
         Ok(())
     }
 
-    fn read_tiles(&mut self, visit: &mut dyn FnMut(Tile<'_>)) -> Result<(), SourceError> {
+    fn read_tiles(&mut self, visit: &mut dyn FnMut(SourceTile<'_>)) -> Result<(), SourceError> {
         for (level, number, root, hashes) in &self.ledger.tiles {
-            visit(Tile { level: *level, number: *number, hashes, root: Some(root) });
+            visit(SourceTile { level: *level, number: *number, hashes, root: Some(root) });
         }
         Ok(())
     }

@@ -6,8 +6,8 @@ use answerback::Digest;
 use answerback::contract::atdf::ErrorBuilder;
 use answerback::contract::ui::{ArtifactId, ArtifactStatus};
 use answerback_http::{Principal, Problem, ProblemKind, Routes, Scope};
-use answerback_ledger::{Draft, Id, Token};
-use answerback_store::{Entry, StoreError, Transaction};
+use answerback_ledger::{Draft, LeafId, LeafToken};
+use answerback_store::{LedgerEntry, StoreError, Transaction};
 use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
@@ -114,7 +114,7 @@ async fn list(
 /// Returns the artifacts of a reply in their present state.
 pub(super) async fn artifacts_of_reply(
     console: &Console,
-    entry: Entry,
+    entry: LedgerEntry,
 ) -> Result<Vec<ArtifactDocument>, Problem> {
     let store = console.store.clone();
     blocking(move || {
@@ -274,7 +274,7 @@ fn decision_entry(
         "artifact": id, "version": version, "status": status, "by": by.name(), "surface": decision_surface(by),
     });
     let part = console.store.part("decision", decision.to_string().into_bytes())?;
-    let word = Token::new(status.as_str()).map_err(StoreError::unit)?;
-    let about = Id::parse(id.as_str()).map_err(StoreError::unit)?;
+    let word = LeafToken::new(status.as_str()).map_err(StoreError::unit)?;
+    let about = LeafId::parse(id.as_str()).map_err(StoreError::unit)?;
     Ok(Draft::decision(about, word, Digest::of(content), version as u64).with_part(part))
 }

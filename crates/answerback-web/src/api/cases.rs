@@ -8,8 +8,8 @@ use answerback::case::{CaseKind, CaseState, DecisionError, Submission};
 use answerback::contract::atdf::ErrorBuilder;
 use answerback::finding::secrets;
 use answerback_http::{Principal, Problem, ProblemKind, Routes, Scope, ShutdownSignal};
-use answerback_record::system::now;
-use answerback_record::tell_acknowledgement;
+use answerback_store::recording::append_acknowledgement_event;
+use answerback_store::system::now;
 use answerback_store::{CaseFilter, CaseRecord, CaseStatus, StoreError, Transaction};
 use axum::Extension;
 use axum::body::Bytes;
@@ -65,7 +65,7 @@ async fn list(
     filter = match non_empty(query.status).as_deref() {
         None | Some("waiting") => filter.with_status(CaseStatus::Waiting),
         Some("decided") => filter.with_status(CaseStatus::Decided),
-        Some("lapsed") => filter.with_status(CaseStatus::Lapsed),
+        Some("lapsed") => filter.with_status(CaseStatus::Expired),
         Some("all") => filter,
         Some(other) => {
             let words = "Use waiting, decided, lapsed or all";
@@ -296,9 +296,9 @@ async fn acknowledge(
     };
     let (case, is_redacted) = (found.case.clone(), found.private.is_some());
     let unit = move |transaction: &mut dyn Transaction| {
-        tell_acknowledgement(transaction, &case, body.clone())?;
+        append_acknowledgement_event(transaction, &case, body.clone())?;
         // Once the decision is acknowledged, its private part is no longer needed.
-        if is_redacted { transaction.keep_private(&case.id, None) } else { Ok(()) }
+        if is_redacted { transaction.store_private(&case.id, None) } else { Ok(()) }
     };
     let ticket = console.store.write(unit);
     let written = ticket.map_err(|error| store_problem(&error))?.await;

@@ -7,7 +7,7 @@ use std::time::Instant;
 use answerback::contract::atdf::ErrorBuilder;
 use answerback_http::{Problem, ProblemKind, Routes, Scope};
 use answerback_ledger::{Hash, Leaf};
-use answerback_store::Entry;
+use answerback_store::LedgerEntry;
 use axum::extract::{Path, Query, State};
 use axum::routing::{get, post};
 use serde::Deserialize;
@@ -77,7 +77,7 @@ fn entry_json(index: u64, hash: &Hash, leaf: &Leaf) -> Value {
     })
 }
 
-async fn find(console: &Console, index: u64) -> Result<Entry, Problem> {
+async fn find(console: &Console, index: u64) -> Result<LedgerEntry, Problem> {
     let store = console.store.clone();
     blocking(move || store.entry(index)).await?.ok_or_else(|| not_found("entry"))
 }

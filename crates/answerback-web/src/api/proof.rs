@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use answerback_store::{Entry, Store, StoreError};
-use answerback_verify::{VerifierKey, verify_receipt};
+use answerback_store::{LedgerEntry, Store, StoreError};
+use answerback_verify::{NoteVerifierKey, verify_receipt};
 use serde_json::{Value, json};
 
 use super::response::{ApiResult, blocking, ok};
@@ -17,14 +17,14 @@ struct ProofCheck {
 }
 
 /// Checks an entry now and returns the result of each check.
-pub(super) async fn of(console: &Arc<Console>, entry: Entry) -> ApiResult {
+pub(super) async fn of(console: &Arc<Console>, entry: LedgerEntry) -> ApiResult {
     let store = console.store.clone();
     let verify = console.host.commands().verify;
     let proof = blocking(move || check(&store, &entry, &verify)).await?;
     ok(&proof)
 }
 
-fn check(store: &Store, entry: &Entry, command: &str) -> Result<Value, StoreError> {
+fn check(store: &Store, entry: &LedgerEntry, command: &str) -> Result<Value, StoreError> {
     let receipt = store.receipt(entry.index)?.to_string();
     let head = store.head()?;
     let key = store.verifier_key()?.to_string();
@@ -57,7 +57,7 @@ fn check(store: &Store, entry: &Entry, command: &str) -> Result<Value, StoreErro
 }
 
 /// Checks that each part matches its commitment in the leaf.
-fn content(entry: &Entry) -> ProofCheck {
+fn content(entry: &LedgerEntry) -> ProofCheck {
     let commitments = entry.leaf.commitments();
     let wrong: Vec<&str> = commitments
         .iter()
@@ -83,8 +83,8 @@ fn content(entry: &Entry) -> ProofCheck {
 }
 
 /// Checks that the signed checkpoint includes the entry, with the verifier, which shares no code with the writer.
-fn inclusion(receipt: &str, key: &str, entry: &Entry) -> ProofCheck {
-    let checked = VerifierKey::parse(key).map_err(|error| error.to_string()).and_then(|key| {
+fn inclusion(receipt: &str, key: &str, entry: &LedgerEntry) -> ProofCheck {
+    let checked = NoteVerifierKey::parse(key).map_err(|error| error.to_string()).and_then(|key| {
         verify_receipt(receipt, &key, Some(entry.leaf.bytes())).map_err(|error| error.to_string())
     });
     let (holds, detail) = match checked {

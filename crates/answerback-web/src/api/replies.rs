@@ -8,9 +8,9 @@ use answerback::contract::{Contract, Profile, recognise};
 use answerback::convert::{Inputs, convert};
 use answerback::json::{Document, Limits, read};
 use answerback_http::{Principal, Problem, ProblemKind, Routes, Scope};
-use answerback_ledger::{Id, Kind};
-use answerback_record::{RESPONSE, TAKEN};
-use answerback_store::{CaseFilter, Entry, Filter, Store, StoreError, entry_reference};
+use answerback_ledger::{LeafId, LeafKind};
+use answerback_store::recording::{RESPONSE, RESPONSE_ID_TAKEN};
+use answerback_store::{CaseFilter, EntryFilter, LedgerEntry, Store, StoreError, entry_reference};
 use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
@@ -31,7 +31,8 @@ use crate::reply::{
 /// The largest document that is recorded.
 const MAX_BODY_BYTES: usize = 16 << 20;
 /// The kinds in a list without a filter on kinds.
-const KINDS: [Kind; 4] = [Kind::Response, Kind::Rejected, Kind::Validation, Kind::Escalation];
+const KINDS: [LeafKind; 4] =
+    [LeafKind::Response, LeafKind::Rejected, LeafKind::Validation, LeafKind::Escalation];
 /// The number of entries that are read at a time when some are filtered out.
 const PAGE: usize = 256;
 /// The largest number of findings in one response. `answerback check` reports all of them.
@@ -115,7 +116,7 @@ async fn submit_reply(
         ),
         error @ IngestError::IdTaken { .. } => {
             console.live.nudge();
-            let error = ErrorBuilder::new(TAKEN, error.to_string(), "response_id")
+            let error = ErrorBuilder::new(RESPONSE_ID_TAKEN, error.to_string(), "response_id")
                 .condition("A response id belongs to one response, which never changes")
                 .solution("Send the response with a new response_id");
             Problem::from_error(ProblemKind::Conflict, error)
@@ -218,8 +219,8 @@ pub(super) struct EntryListQuery {
 }
 
 impl EntryListQuery {
-    fn filter(&self) -> Result<Filter, Problem> {
-        let mut filter = Filter::default().newest_first();
+    fn filter(&self) -> Result<EntryFilter, Problem> {
+        let mut filter = EntryFilter::default().newest_first();
         if let Some(outcome) = non_empty(self.outcome.clone()) {
             filter = filter.with_outcome(outcome);
         }
@@ -248,7 +249,7 @@ impl EntryListQuery {
         Ok(filter)
     }
 
-    fn kinds(&self) -> Result<Option<Kind>, Problem> {
+    fn kinds(&self) -> Result<Option<LeafKind>, Problem> {
         let kind = non_empty(self.kind.clone()).map(|word| {
             word.parse().map_err(|error| {
                 invalid_parameter("kind", error, "Name a kind of entry, such as response")
@@ -261,7 +262,7 @@ impl EntryListQuery {
     pub(super) fn reader(
         self,
         store: &Store,
-        kinds: &[Kind],
+        kinds: &[LeafKind],
         default: usize,
     ) -> Result<EntryPageReader, Problem> {
         let (filter, kind) = (self.filter()?, self.kinds()?);
@@ -275,8 +276,8 @@ impl EntryListQuery {
 /// Reads one page of entries.
 pub(super) struct EntryPageReader {
     store: Store,
-    filter: Filter,
-    kinds: Vec<Kind>,
+    filter: EntryFilter,
+    kinds: Vec<LeafKind>,
     before: Option<u64>,
     count: usize,
     has_text: bool,
@@ -297,7 +298,8 @@ impl EntryPageReader {
             let most = if kinds.is_empty() { self.count } else { self.count.max(PAGE) };
             let page = self.store.entries(&filter, before, most)?;
             let is_full = page.entries.len() == most;
-            let is_wanted = |entry: &Entry| kinds.is_empty() || kinds.contains(&entry.leaf.kind());
+            let is_wanted =
+                |entry: &LedgerEntry| kinds.is_empty() || kinds.contains(&entry.leaf.kind());
             entries.extend(page.entries.into_iter().filter(is_wanted));
             if entries.len() > self.count {
                 entries.truncate(self.count);
@@ -316,7 +318,7 @@ impl EntryPageReader {
 
 /// A page of entries.
 pub(super) struct EntryListPage {
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<LedgerEntry>,
     /// The index before which the next page continues.
     pub(super) next: Option<u64>,
     /// The number of entries in the log.
@@ -356,16 +358,16 @@ async fn list(
 }
 
 /// Returns the entry with this id or index.
-pub(super) async fn find(console: &Console, id: &str) -> Result<Entry, Problem> {
+pub(super) async fn find(console: &Console, id: &str) -> Result<LedgerEntry, Problem> {
     let store = console.store.clone();
-    let (number, id) = (id.parse::<u64>().ok(), Id::parse(id).ok());
+    let (number, id) = (id.parse::<u64>().ok(), LeafId::parse(id).ok());
     let entry = blocking(move || {
         let index = match (number, id) {
             (Some(index), _) => Some(index),
             (None, Some(id)) => match store.reply_index(id)? {
                 Some(index) => Some(index),
                 None => {
-                    let filter = Filter::default().with_request_id(id).newest_first();
+                    let filter = EntryFilter::default().with_request_id(id).newest_first();
                     store.entries(&filter, None, 1)?.entries.first().map(|entry| entry.index)
                 }
             },
@@ -443,7 +445,7 @@ fn reply_findings(view: &ReplyView) -> Value {
 }
 
 /// Returns the parts of an entry, including those that were erased.
-pub(super) fn parts(entry: &Entry) -> Vec<Value> {
+pub(super) fn parts(entry: &LedgerEntry) -> Vec<Value> {
     let commitments = entry.leaf.commitments();
     commitments
         .iter()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use answerback::contract::atdf::ErrorBuilder;
 use answerback_http::{Principal, Problem, ProblemKind, Routes, Scope};
-use answerback_store::{Event, OWN_STREAMS, Store, StoreError, StreamFilter, StreamInfo};
+use answerback_store::{OWN_STREAMS, Store, StoreError, StoredEvent, StreamFilter, StreamInfo};
 use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
@@ -68,7 +68,8 @@ async fn list(
 fn stream_json(store: &Store, info: &StreamInfo) -> Result<Value, StoreError> {
     let first = store.events(0, Some(&info.name), 1)?.events.pop();
     let last = store.events(info.newest.saturating_sub(1), Some(&info.name), 1)?.events.pop();
-    let time = |event: &Option<Event>| event.as_ref().map(|event| event.time.to_offset_micros());
+    let time =
+        |event: &Option<StoredEvent>| event.as_ref().map(|event| event.time.to_offset_micros());
     let outcome = if info.is_ended { outcome(store, info)? } else { None };
     Ok(json!({
         "id": info.name,
@@ -103,7 +104,7 @@ async fn show(State(console): State<Arc<Console>>, Path(id): Path<String>) -> Ap
                 reply.push(&EventDocument::from(event));
             }
             // The end event is not part of the count.
-            seen += page.events.iter().filter(|event| event.kind != Event::END).count();
+            seen += page.events.iter().filter(|event| event.kind != StoredEvent::END).count();
             after = page.after;
             if page.events.len() < PAGE || seen >= MAX_EVENTS_PER_REPLY {
                 break;

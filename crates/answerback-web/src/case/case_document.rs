@@ -1,6 +1,6 @@
 use answerback::case::{Case, CaseState};
 use answerback::{Timestamp, UuidV7};
-use answerback_record::{ACKNOWLEDGED, case_stream};
+use answerback_store::recording::{ACKNOWLEDGED, case_stream};
 use answerback_store::{CaseRecord, Store, StoreError};
 use schemars::JsonSchema;
 use serde::Serialize;

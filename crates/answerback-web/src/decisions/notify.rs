@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
-use answerback_ledger::Kind;
-use answerback_store::{Entry, Filter, Store, StoreError};
+use answerback_ledger::LeafKind;
+use answerback_store::{EntryFilter, LedgerEntry, Store, StoreError};
 use serde_json::{Value, json};
 
 use crate::Console;
@@ -54,7 +54,7 @@ fn decisions(store: &Store, from: u64) -> Result<(Vec<(u64, Value)>, u64), Store
     // The head is read first, so that no decision recorded in the meantime is skipped. `end` is raised past those that
     // are included already.
     let mut end = store.head()?.size.max(from);
-    let filter = Filter::default().with_kind(Kind::Decision);
+    let filter = EntryFilter::default().with_kind(LeafKind::Decision);
     let (mut cursor, mut decisions) = (from.checked_sub(1), Vec::new());
     loop {
         let page = store.entries(&filter, cursor, PAGE)?;
@@ -71,7 +71,7 @@ fn decisions(store: &Store, from: u64) -> Result<(Vec<(u64, Value)>, u64), Store
 }
 
 /// Returns the message about a decision on a case. Returns `None` for a decision on an artifact.
-fn message(entry: &Entry) -> Option<Value> {
+fn message(entry: &LedgerEntry) -> Option<Value> {
     let part = entry.parts.iter().find(|part| part.name().as_str() == "decision");
     let decision: Value =
         part.and_then(|part| serde_json::from_slice(part.bytes()).ok()).unwrap_or_default();

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use answerback::UuidV7;
 use answerback::case::CaseState;
 use answerback_http::{Principal, Scope};
-use answerback_record::system::now;
+use answerback_store::system::now;
 use answerback_store::{CaseRecord, StoreError};
 use serde_json::Value;
 use tokio::time::Instant;

@@ -1,7 +1,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use answerback_store::{CaseFilter, CaseStatus, Gap, Store, StoreError};
+use answerback_store::{CaseFilter, CaseStatus, EventGap, Store, StoreError};
 use tokio::sync::{Notify, watch};
 
 use super::ring::{EventFrame, Ring};
@@ -40,7 +40,7 @@ pub(crate) struct Live {
 /// A page of events, the gap before them, and the position to continue after.
 #[derive(Debug)]
 pub(crate) struct FramePage {
-    pub(crate) gap: Option<Gap>,
+    pub(crate) gap: Option<EventGap>,
     pub(crate) frames: Vec<EventFrame>,
     pub(crate) after: u64,
 }

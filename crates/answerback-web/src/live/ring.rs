@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 
-use answerback_record::CASE_STREAMS;
-use answerback_store::{Event, OWN_STREAMS};
+use answerback_store::recording::CASE_STREAMS;
+use answerback_store::{OWN_STREAMS, StoredEvent};
 use bytes::Bytes;
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ pub(crate) struct EventFrame {
 }
 
 impl EventFrame {
-    pub(crate) fn of(event: &Event) -> Self {
+    pub(crate) fn of(event: &StoredEvent) -> Self {
         let bytes = message(event).map(|(name, data)| {
             Bytes::from(format!("id: {}\nevent: {name}\ndata: {data}\n\n", event.seq))
         });
@@ -32,11 +32,11 @@ impl EventFrame {
 }
 
 /// Returns the event name and the data to send. Internal streams send artifact and case events, but not their end.
-fn message(event: &Event) -> Option<(&'static str, Value)> {
+fn message(event: &StoredEvent) -> Option<(&'static str, Value)> {
     if !event.stream.starts_with(OWN_STREAMS) {
         return Some(("live", serde_json::to_value(EventDocument::from(event)).ok()?));
     }
-    if event.kind == Event::END {
+    if event.kind == StoredEvent::END {
         return None;
     }
     if let Some(artifact) = artifact::live_message(event) {

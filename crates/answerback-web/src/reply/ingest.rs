@@ -4,11 +4,12 @@ use answerback::UuidV7;
 use answerback::contract::{Contract, Profile};
 use answerback::json::Limits;
 use answerback::{UuidV4, ValidationError};
-use answerback_ledger::{Draft, Id, Token};
-use answerback_record::system::{now, random};
-use answerback_record::{
-    InForce, JudgedReply, RESPONSE, Recorded, Recording, ReplyError, parts, reply_id,
+use answerback_ledger::{Draft, LeafId, LeafToken};
+use answerback_store::recording::{
+    ActiveGovernance, RESPONSE, RecordingOutcome, ReplyError, ReplyRecording, ReviewedReply, parts,
+    reply_id,
 };
+use answerback_store::system::{now, random};
 use answerback_store::{Store, StoreError, Transaction, entry_reference};
 
 use crate::artifact::{ArtifactDocument, SubmittedArtifact, register};
@@ -81,7 +82,7 @@ pub struct IngestedReply {
 /// If the document is not a reply, or cannot be recorded. A reply that breaks its contract is recorded as rejected.
 pub async fn ingest(
     store: &Store,
-    governance: Option<Arc<InForce>>,
+    governance: Option<Arc<ActiveGovernance>>,
     reply: SubmittedReply,
 ) -> Result<IngestedReply, IngestError> {
     ingest_with_files(store, governance, &Files::default(), reply).await
@@ -90,7 +91,7 @@ pub async fn ingest(
 /// Records a reply like the public function, and also hashes the files that the reply refers to.
 pub(crate) async fn ingest_with_files(
     store: &Store,
-    governance: Option<Arc<InForce>>,
+    governance: Option<Arc<ActiveGovernance>>,
     files: &Files,
     reply: SubmittedReply,
 ) -> Result<IngestedReply, IngestError> {
@@ -105,7 +106,7 @@ pub(crate) async fn ingest_with_files(
     let ticket = store.write_weighing(weight, move |transaction: &mut dyn Transaction| {
         let recorded = recording.append(transaction)?;
         let mut artifacts = Vec::new();
-        if let Recorded::New(appended) = &recorded {
+        if let RecordingOutcome::New(appended) = &recorded {
             artifacts = register(transaction, &submitted, (&reply_id, &principal), appended)?;
             for (case, request) in &requests {
                 let reference = entry_reference(appended.index);
@@ -116,9 +117,9 @@ pub(crate) async fn ingest_with_files(
     })?;
     let (recorded, artifacts) = ticket.await?.value;
     let (index, is_repeated) = match recorded {
-        Recorded::New(appended) => (appended.index, false),
-        Recorded::Repeated(index) => (index, true),
-        Recorded::Conflict { appended, first } => {
+        RecordingOutcome::New(appended) => (appended.index, false),
+        RecordingOutcome::Repeated(index) => (index, true),
+        RecordingOutcome::Conflict { appended, first } => {
             return Err(IngestError::IdTaken { id, first, index: appended.index });
         }
     };
@@ -132,7 +133,7 @@ struct PreparedReply {
     findings: Vec<ValidationError>,
     is_rejected: bool,
     id: String,
-    recording: Recording,
+    recording: ReplyRecording,
     requests: Vec<(UuidV7, CaseRequest)>,
     submitted: Vec<SubmittedArtifact>,
     principal: String,
@@ -142,12 +143,12 @@ struct PreparedReply {
 impl PreparedReply {
     fn new(
         store: &Store,
-        governance: Option<&InForce>,
+        governance: Option<&ActiveGovernance>,
         files: &Files,
         reply: SubmittedReply,
     ) -> Result<Self, IngestError> {
         let SubmittedReply { bytes, contract, profile, principal, limits } = reply;
-        let judged = JudgedReply::read(bytes, contract, profile, limits, (governance, None))?;
+        let judged = ReviewedReply::read(bytes, contract, profile, limits, (governance, None))?;
         let (contract, is_rejected) = (judged.contract, judged.is_rejected());
         let requests =
             if is_rejected { Vec::new() } else { CaseRequest::all_of(&judged.value, contract) };
@@ -162,11 +163,11 @@ impl PreparedReply {
         let unit = |error: std::io::Error| StoreError::unit(error.to_string());
         let reply_id = reply_id().map_err(unit)?;
         let request_id = judged.request_id().map_or_else(random_request_id, Ok)?;
-        let token = Token::new(&principal).ok();
+        let token = LeafToken::new(&principal).ok();
         let request = Draft::request().with_request_id(request_id);
-        let request = judged.told(request, token.as_ref(), None);
+        let request = judged.add_caller_and_tool(request, token.as_ref(), None);
         let draft = judged.draft().with_request_id(request_id).with_reply_id(reply_id);
-        let mut draft = judged.told(draft, token.as_ref(), None);
+        let mut draft = judged.add_caller_and_tool(draft, token.as_ref(), None);
         let text = String::from_utf8_lossy(&judged.bytes);
         for part in parts(store, RESPONSE, &text, None)? {
             draft = draft.with_part(part);
@@ -183,7 +184,7 @@ impl PreparedReply {
             .map_err(unit)?;
         let id = draft.response_id().unwrap_or(reply_id).to_string();
         let weight = judged.bytes.len() + 16384 + 1024 * submitted.len();
-        let recording = Recording::new(&judged, (request, draft), token.as_ref(), None);
+        let recording = ReplyRecording::new(&judged, (request, draft), token.as_ref(), None);
         let recording = recording.map_err(unit)?;
         let findings = judged.findings;
         Ok(Self {
@@ -201,9 +202,9 @@ impl PreparedReply {
 }
 
 /// Creates an id for a request without one: a UUID of version 4, as the contracts require.
-fn random_request_id() -> Result<Id, StoreError> {
+fn random_request_id() -> Result<LeafId, StoreError> {
     let random = random().map_err(|error| StoreError::unit(error.to_string()))?;
-    Id::try_from(&UuidV4::from_random(random)).map_err(StoreError::unit)
+    LeafId::try_from(&UuidV4::from_random(random)).map_err(StoreError::unit)
 }
 
 /// The reason why a document was not recorded as a valid reply.

@@ -1,8 +1,8 @@
 use answerback::contract::{Contract, recognise};
 use answerback::convert::{Inputs, convert};
 use answerback::json::{Limits, read};
-use answerback_ledger::Kind;
-use answerback_store::{Entry, KeptPart};
+use answerback_ledger::{LeafKind, Part};
+use answerback_store::LedgerEntry;
 use serde_json::{Value, json};
 
 /// The path of the gateway's envelope in a delivered result.
@@ -25,7 +25,7 @@ pub(crate) struct ReplyView {
 
 impl ReplyView {
     /// Builds the view of an entry with its parts.
-    pub(crate) fn of(entry: &Entry) -> Self {
+    pub(crate) fn of(entry: &LedgerEntry) -> Self {
         if let Some(document) = part(entry, "response") {
             let recorded = entry.leaf.text("contract").and_then(|word| word.parse().ok());
             let contract =
@@ -46,8 +46,8 @@ impl ReplyView {
     }
 
     /// Builds the view of a result that the gateway itself produced: a tool envelope with its content.
-    fn of_gateway_result(entry: &Entry) -> Self {
-        let result = part(entry, "delivered").filter(|_| entry.leaf.kind() == Kind::Response);
+    fn of_gateway_result(entry: &LedgerEntry) -> Self {
+        let result = part(entry, "delivered").filter(|_| entry.leaf.kind() == LeafKind::Response);
         let Some(result) = result else { return Self::default() };
         match result.pointer(GATEWAY_RESULT_ENVELOPE).cloned() {
             Some(mut envelope) => {
@@ -68,7 +68,7 @@ impl ReplyView {
     }
 
     /// Builds the view of a forwarded call's result: a tool envelope whose data is the result.
-    fn of_result(entry: &Entry, received: &Value) -> Self {
+    fn of_result(entry: &LedgerEntry, received: &Value) -> Self {
         let structured = received.get("structuredContent");
         let envelope = part(entry, "delivered")
             .and_then(|delivered| delivered.pointer(ENVELOPE).cloned())
@@ -120,13 +120,13 @@ fn for_people(document: &Value, contract: Contract) -> (Option<Value>, Vec<Strin
     }
 }
 
-pub(crate) fn part(entry: &Entry, name: &str) -> Option<Value> {
+pub(crate) fn part(entry: &LedgerEntry, name: &str) -> Option<Value> {
     let part = entry.parts.iter().find(|part| part.name().as_str() == name)?;
     // A document within the depth limit on recording is within it here, too.
     read(part.bytes(), Limits::default()).ok().map(|document| document.value)
 }
 
 /// Returns a part as text, if it is UTF-8.
-pub(crate) fn part_text(part: &KeptPart) -> Option<String> {
+pub(crate) fn part_text(part: &Part) -> Option<String> {
     std::str::from_utf8(part.bytes()).ok().map(ToOwned::to_owned)
 }

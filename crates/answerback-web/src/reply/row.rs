@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use answerback::Timestamp;
-use answerback_ledger::{Kind, Leaf};
-use answerback_store::Entry;
+use answerback_ledger::{Leaf, LeafKind};
+use answerback_store::LedgerEntry;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -48,7 +48,7 @@ pub struct ReplyRow {
 }
 
 impl ReplyRow {
-    pub(crate) fn of(entry: &Entry, view: &ReplyView) -> Self {
+    pub(crate) fn of(entry: &LedgerEntry, view: &ReplyView) -> Self {
         let leaf = &entry.leaf;
         let text = |name: &str| leaf.text(name).map(ToOwned::to_owned);
         let ui = view.ui.as_ref();
@@ -122,30 +122,30 @@ fn summary(leaf: &Leaf, view: &ReplyView) -> String {
     };
     let outcome = leaf.text("outcome").unwrap_or("answered");
     match leaf.kind() {
-        Kind::Validation if outcome == "refused" => format!("{tool}: not run ({})", codes()),
-        Kind::Validation if outcome == "stopped" => {
+        LeafKind::Validation if outcome == "refused" => format!("{tool}: not run ({})", codes()),
+        LeafKind::Validation if outcome == "stopped" => {
             format!("{tool}: not run, because a person stopped its calls")
         }
         // The findings belong to the call that opened the case, not to this one.
-        Kind::Validation if outcome == "blocked" && codes().is_empty() => {
+        LeafKind::Validation if outcome == "blocked" && codes().is_empty() => {
             format!("{tool}: not run, waiting for a person's decision")
         }
-        Kind::Validation if is_passed(outcome) => match outcome {
+        LeafKind::Validation if is_passed(outcome) => match outcome {
             "waived" => format!("{tool}: allowed by a person although the check failed"),
             "corrected" => format!("{tool}: corrected by a person"),
             _ => format!("{tool}: checked, the arguments match the schema"),
         },
-        Kind::Validation => {
+        LeafKind::Validation => {
             let count = |name| leaf.member(name).and_then(Value::as_u64).unwrap_or_default();
             let (attempt, most) = (count("attempt"), count("max_attempts"));
             format!("{tool}: attempt {attempt} of {most} does not match the schema ({})", codes())
         }
-        Kind::Escalation => match (leaf.text("tool"), outcome) {
+        LeafKind::Escalation => match (leaf.text("tool"), outcome) {
             (_, "released") => "a blocked call was released without a decision".to_owned(),
             (Some(tool), _) => format!("{tool}: escalated to a person"),
             (None, _) => "escalated to a person".to_owned(),
         },
-        Kind::Rejected => format!("rejected: {}", codes()),
+        LeafKind::Rejected => format!("rejected: {}", codes()),
         _ => format!("{tool}: {outcome}"),
     }
 }

@@ -51,14 +51,14 @@ pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::R
                 adopted.index,
                 adopted.anchored
             )?;
-            for kept in &adopted.kept {
-                writeln!(output, "the old anchor was saved as {}", sanitise(kept))?;
+            for backup in &adopted.backups {
+                writeln!(output, "the old anchor was saved as {}", sanitise(backup))?;
             }
         }
         OutputFormat::Json => {
             let value = json!({
                 "adopted_by": adopted.index, "size": adopted.size.to_string(),
-                "anchored": adopted.anchored.to_string(), "kept": adopted.kept,
+                "anchored": adopted.anchored.to_string(), "kept": adopted.backups,
             });
             writeln!(output, "{value}")?;
         }

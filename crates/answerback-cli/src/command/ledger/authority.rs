@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use answerback::json::Limits;
-use answerback_record::{Governing, InForce};
+use answerback_store::recording::{ActiveGovernance, GovernanceDocument};
 use anyhow::Context;
 
 use crate::configuration::Configuration;
@@ -26,7 +26,7 @@ impl AuthorityOptions {
         &self,
         configuration: &Configuration,
         limits: Limits,
-    ) -> anyhow::Result<Option<InForce>> {
+    ) -> anyhow::Result<Option<ActiveGovernance>> {
         let configured = &configuration.config.governance;
         let (manifest, lock) = match (&self.manifest, &self.lock) {
             (Some(manifest), Some(lock)) => (manifest.clone(), lock.clone()),
@@ -38,9 +38,9 @@ impl AuthorityOptions {
             },
         };
         let (manifest, lock) = (InputSource::new(&manifest), InputSource::new(&lock));
-        let read_manifest = Governing::manifest(manifest.bytes(limits)?, limits);
-        let read_lock = Governing::lock(lock.bytes(limits)?, limits);
+        let read_manifest = GovernanceDocument::manifest(manifest.bytes(limits)?, limits);
+        let read_lock = GovernanceDocument::lock(lock.bytes(limits)?, limits);
         let read_manifest = read_manifest.with_context(|| manifest.name())?;
-        Ok(Some(InForce::new(read_manifest, read_lock.with_context(|| lock.name())?)))
+        Ok(Some(ActiveGovernance::new(read_manifest, read_lock.with_context(|| lock.name())?)))
     }
 }

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use answerback_ledger::{Kind, Leaf};
-use answerback_store::{Entry, Store};
+use answerback_ledger::{Leaf, LeafKind};
+use answerback_store::{LedgerEntry, Store};
 use anyhow::{Error, anyhow};
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::plural::count_noun;
 /// Prints one line per entry.
 pub(super) fn print(
     output: &mut impl Write,
-    entries: &[Entry],
+    entries: &[LedgerEntry],
     format: OutputFormat,
 ) -> anyhow::Result<()> {
     let mut lines = String::new();
@@ -42,7 +42,7 @@ pub(super) fn missing(store: &Store, index: u64) -> anyhow::Result<Error> {
 }
 
 /// Converts an entry to JSON, without its content.
-pub(super) fn value(entry: &Entry) -> Value {
+pub(super) fn value(entry: &LedgerEntry) -> Value {
     json!({
         "index": entry.index.to_string(),
         "hash": entry.hash.to_string(),
@@ -51,7 +51,7 @@ pub(super) fn value(entry: &Entry) -> Value {
 }
 
 /// Formats an entry in one line: index, time, kind and the most important members.
-fn row(entry: &Entry) -> String {
+fn row(entry: &LedgerEntry) -> String {
     let leaf = &entry.leaf;
     let time = leaf.text("ts").unwrap_or_default();
     let mut row = format!("{:>7}  {time}  {:<10}", entry.index, leaf.kind().as_str());
@@ -74,7 +74,7 @@ fn main_members(leaf: &Leaf) -> Vec<String> {
         words.push("(unknown tool)".to_owned());
     }
     match leaf.kind() {
-        Kind::Erasure => {
+        LeafKind::Erasure => {
             let text = |name| leaf.text(name).unwrap_or_default();
             words.push(format!(
                 "part {} of {} ({})",
@@ -83,7 +83,7 @@ fn main_members(leaf: &Leaf) -> Vec<String> {
                 text("basis")
             ));
         }
-        Kind::Prune => words.push(format!("below {}", leaf.text("below").unwrap_or_default())),
+        LeafKind::Prune => words.push(format!("below {}", leaf.text("below").unwrap_or_default())),
         _ => {}
     }
     if let Some(codes) = leaf.member("codes").and_then(Value::as_array) {

@@ -1,6 +1,6 @@
 use std::io::Write;
 
-use answerback_ledger::Token;
+use answerback_ledger::LeafToken;
 use answerback_ledger::leaf::Basis;
 use anyhow::bail;
 use clap::ValueEnum;
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
 
     /// The part's name, as `answerback ledger show` prints it
     #[arg(value_name = "PART", value_parser = token)]
-    part: Token,
+    part: LeafToken,
 
     /// The basis of the erasure
     #[arg(long, value_enum)]
@@ -70,8 +70,8 @@ impl From<BasisName> for Basis {
     }
 }
 
-fn token(text: &str) -> Result<Token, String> {
-    Token::new(text).map_err(|error| error.to_string())
+fn token(text: &str) -> Result<LeafToken, String> {
+    LeafToken::new(text).map_err(|error| error.to_string())
 }
 
 /// The note that the content is still in the store's files.

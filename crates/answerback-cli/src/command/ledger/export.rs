@@ -2,7 +2,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
-use answerback_store::{Export, ExportProgress, Exported, Store};
+use answerback_store::{Export, ExportProgress, ExportSummary, Store};
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 
@@ -96,7 +96,7 @@ pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::R
         arguments.write(&store, &mut tell)?
     };
     progress.finish();
-    let Exported { from, size, .. } = exported;
+    let ExportSummary { from, size, .. } = exported;
     say(&format!("exported entries {from} to {} of {size}", size - 1));
     Ok(Exit::Good)
 }
@@ -135,7 +135,7 @@ impl Arguments {
         &self,
         store: &Store,
         tell: &mut dyn FnMut(ExportProgress),
-    ) -> anyhow::Result<Exported> {
+    ) -> anyhow::Result<ExportSummary> {
         let cannot = || format!("cannot write {}", self.to.display());
         if fs::metadata(&self.to).is_ok_and(|present| is_pipe(&present)) {
             let mut pipe = OpenOptions::new().write(true).open(&self.to).with_context(cannot)?;
@@ -149,7 +149,7 @@ impl Arguments {
         file: &mut File,
         store: &Store,
         tell: &mut dyn FnMut(ExportProgress),
-    ) -> anyhow::Result<Exported> {
+    ) -> anyhow::Result<ExportSummary> {
         let mut output = BufWriter::with_capacity(1 << 16, file);
         let exported = match self.format {
             ExportLayout::Parquet => parquet(store, self.export(), &mut output, tell)?,
@@ -179,7 +179,7 @@ fn parquet(
     export: Export,
     output: &mut (dyn Write + Send),
     tell: &mut dyn FnMut(ExportProgress),
-) -> anyhow::Result<Exported> {
+) -> anyhow::Result<ExportSummary> {
     Ok(store.export_parquet(export, output, tell)?)
 }
 
@@ -189,7 +189,7 @@ fn parquet(
     _: Export,
     _: &mut (dyn Write + Send),
     _: &mut dyn FnMut(ExportProgress),
-) -> anyhow::Result<Exported> {
+) -> anyhow::Result<ExportSummary> {
     bail!(
         "this program was built without Parquet; build it with: \
          cargo install --path crates/answerback-cli --features parquet"

@@ -6,9 +6,9 @@ use answerback::contract::{Contract, Profile};
 use answerback::governance::Handoff;
 use answerback::json::{Limits, read};
 
-use answerback_ledger::{Draft, Id, Kind, Token};
-use answerback_record::{InForce, named, parts_of_bytes, redacted};
-use answerback_store::{Filter, Store};
+use answerback_ledger::{Draft, LeafId, LeafKind, LeafToken};
+use answerback_store::recording::{ActiveGovernance, add_agent, parts_of_bytes, redacted};
+use answerback_store::{EntryFilter, Store};
 use anyhow::{Context, bail};
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ pub(super) struct RecordedHandoff {
     name: String,
     bytes: Vec<u8>,
     pub(super) value: Value,
-    pub(super) id: Id,
+    pub(super) id: LeafId,
     /// The handoff with its source agent, if it is valid under manifest and lock.
     source: Option<Handoff>,
 }
@@ -33,13 +33,13 @@ impl RecordedHandoff {
     pub(super) fn read(
         input: &InputSource,
         limits: Limits,
-        in_force: &InForce,
+        in_force: &ActiveGovernance,
     ) -> anyhow::Result<Self> {
         let (name, bytes) = (input.name(), input.bytes(limits)?);
         let document = read(&bytes, limits).with_context(|| name.clone())?;
         let value = recognised(document, &name, Contract::Handoff)?;
         let id = value.get("handoff_id").and_then(Value::as_str);
-        let id = id.and_then(|id| Id::parse(id).ok());
+        let id = id.and_then(|id| LeafId::parse(id).ok());
         let id = id.with_context(|| format!("{name} has no handoff_id that is a UUID"))?;
         let found = in_force.authority().check_handoff(&value, Profile::Strict);
         let is_sound = !found.iter().any(ValidationError::is_error);
@@ -49,8 +49,10 @@ impl RecordedHandoff {
 
     /// Rejects the handoff if the log has a different one with the same id.
     pub(super) fn check_recorded(&self, store: &Store) -> anyhow::Result<()> {
-        let filter =
-            Filter::default().with_kind(Kind::Request).with_request_id(self.id).newest_first();
+        let filter = EntryFilter::default()
+            .with_kind(LeafKind::Request)
+            .with_request_id(self.id)
+            .newest_first();
         let page = store.entries(&filter, None, 1)?;
         let Some(index) = page.entries.first().map(|entry| entry.index) else { return Ok(()) };
         let parts = store.entry(index)?.map(|entry| entry.parts).unwrap_or_default();
@@ -66,7 +68,7 @@ impl RecordedHandoff {
     pub(super) fn request(&self, store: &Store, arguments: &Arguments) -> anyhow::Result<Draft> {
         let mut draft = Draft::request()
             .with_request_id(self.id)
-            .with_contract(&Token::new(Contract::Handoff.as_str())?);
+            .with_contract(&LeafToken::new(Contract::Handoff.as_str())?);
         for part in parts_of_bytes(store, PART, &self.bytes)? {
             draft = draft.with_part(part);
         }
@@ -78,7 +80,7 @@ impl RecordedHandoff {
             draft = draft.with_claimed_time(time);
         }
         Ok(match &self.source {
-            Some(handoff) => named(draft, &handoff.source_agent),
+            Some(handoff) => add_agent(draft, &handoff.source_agent),
             None => draft,
         })
     }

@@ -1,7 +1,7 @@
 use std::io::Write;
 
 use answerback::config::StoreConfig;
-use answerback_store::{Target, migrate};
+use answerback_store::{MoveTarget, migrate};
 use anyhow::{Context, bail};
 use serde_json::json;
 
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::R
     }
     let source = location.write()?;
     let before = source.head()?;
-    let target = Target::postgres(&arguments.to, location.settings()?).context("--to")?;
+    let target = MoveTarget::postgres(&arguments.to, location.settings()?).context("--to")?;
     let mut progress = ProgressLine::new("rows");
     let (mut step, mut told) = ("", 0);
     let moved = migrate(&source, target, &mut |seen| {

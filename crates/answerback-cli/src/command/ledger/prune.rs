@@ -1,7 +1,7 @@
 use std::io::Write;
 
 use answerback_ledger::tile::WIDTH;
-use answerback_store::{Filter, Store};
+use answerback_store::{EntryFilter, Store};
 use anyhow::bail;
 use serde_json::json;
 
@@ -14,7 +14,7 @@ use crate::options::{OutputFormat, number};
 use crate::output::{ClosableOutput, say};
 use crate::plural::count_noun;
 use crate::progress::ProgressLine;
-use answerback_record::system::now;
+use answerback_store::system::now;
 
 /// The days for which entries are stored unless --force is given. The EU's AI Act requires at least this for logs.
 const MIN_AGE_DAYS: i64 = 183;
@@ -127,6 +127,6 @@ pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::R
 }
 
 fn first_since(store: &Store, micros: i64) -> anyhow::Result<Option<u64>> {
-    let page = store.entries(&Filter::default().since(micros), None, 1)?;
+    let page = store.entries(&EntryFilter::default().since(micros), None, 1)?;
     Ok(page.entries.first().map(|entry| entry.index))
 }

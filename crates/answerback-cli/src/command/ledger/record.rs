@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use answerback::UuidV4;
 use answerback::contract::{Contract, Profile};
 use answerback::json::Limits;
-use answerback_ledger::{Draft, Id, Kind, Token};
-use answerback_record::{
-    InForce, JudgedReply, RESPONSE, Recorded, Recording, ReplyError, parts_of_bytes,
-};
+use answerback_ledger::{Draft, LeafId, LeafKind, LeafToken};
 use answerback_store::Store;
+use answerback_store::recording::{
+    ActiveGovernance, RESPONSE, RecordingOutcome, ReplyError, ReplyRecording, ReviewedReply,
+    parts_of_bytes,
+};
 use anyhow::{Context, bail};
 use serde_json::json;
 
@@ -19,7 +20,7 @@ use crate::input::InputSource;
 use crate::ledger_location::LedgerLocation;
 use crate::options::{LimitOptions, OutputFormat};
 use crate::output::{ClosableOutput, push_line, say};
-use answerback_record::system::{now, random};
+use answerback_store::system::{now, random};
 
 /// Record replies in the ledger, and print their receipts
 ///
@@ -64,7 +65,7 @@ pub(crate) struct Arguments {
 
     /// The principal on whose behalf to record
     #[arg(long, value_name = "NAME", value_parser = token)]
-    pub(super) principal: Option<Token>,
+    pub(super) principal: Option<LeafToken>,
 
     /// The output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
@@ -74,8 +75,8 @@ pub(crate) struct Arguments {
     limits: LimitOptions,
 }
 
-fn token(text: &str) -> Result<Token, String> {
-    Token::new(text).map_err(|error| error.to_string())
+fn token(text: &str) -> Result<LeafToken, String> {
+    LeafToken::new(text).map_err(|error| error.to_string())
 }
 
 pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::Result<Exit> {
@@ -115,17 +116,17 @@ pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::R
     for document in &documents {
         let (name, reply) = (&document.name, &document.reply);
         let (index, kind) = match document.record(&store, asked.as_deref(), arguments)? {
-            Recorded::New(appended) => (appended.index, reply.kind()),
-            Recorded::Repeated(index) => {
+            RecordingOutcome::New(appended) => (appended.index, reply.kind()),
+            RecordingOutcome::Repeated(index) => {
                 say(&format!("{name} was recorded before, as entry {index}"));
                 (index, reply.kind())
             }
-            Recorded::Conflict { appended, first } => {
+            RecordingOutcome::Conflict { appended, first } => {
                 exit = Exit::NotGood;
                 say(&format!(
                     "{name} is recorded as rejected: another reply, entry {first}, already has its response id; use a new one"
                 ));
-                (appended.index, Kind::Rejected)
+                (appended.index, LeafKind::Rejected)
             }
         };
         if reply.is_rejected() {
@@ -143,7 +144,7 @@ pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::R
     Ok(exit)
 }
 
-fn print(store: &Store, index: u64, kind: Kind, format: OutputFormat) -> anyhow::Result<()> {
+fn print(store: &Store, index: u64, kind: LeafKind, format: OutputFormat) -> anyhow::Result<()> {
     let receipt = store.receipt(index)?.to_string();
     let text = match format {
         OutputFormat::Text => receipt,
@@ -163,7 +164,7 @@ fn print(store: &Store, index: u64, kind: Kind, format: OutputFormat) -> anyhow:
 /// A parsed and checked reply.
 struct CheckedReply<'a> {
     name: String,
-    reply: JudgedReply<'a>,
+    reply: ReviewedReply<'a>,
     /// The handoff that the reply answers, if there is one.
     handoff: Option<&'a RecordedHandoff>,
 }
@@ -173,12 +174,12 @@ impl<'a> CheckedReply<'a> {
         input: &InputSource,
         arguments: &Arguments,
         limits: Limits,
-        (in_force, handoff): (Option<&'a InForce>, Option<&'a RecordedHandoff>),
+        (in_force, handoff): (Option<&'a ActiveGovernance>, Option<&'a RecordedHandoff>),
     ) -> anyhow::Result<Self> {
         let name = input.name();
         let against = (in_force, handoff.map(|handoff| &handoff.value));
         let bytes = input.bytes(limits)?;
-        let read = JudgedReply::read(bytes, arguments.contract, Profile::Strict, limits, against);
+        let read = ReviewedReply::read(bytes, arguments.contract, Profile::Strict, limits, against);
         let reply = match read {
             Ok(reply) => reply,
             Err(ReplyError::Unrecognised) => {
@@ -204,13 +205,13 @@ impl<'a> CheckedReply<'a> {
         store: &Store,
         asked: Option<&[u8]>,
         arguments: &Arguments,
-    ) -> anyhow::Result<Recorded> {
+    ) -> anyhow::Result<RecordingOutcome> {
         // The handoff's id has precedence over the id in the reply. A reply that names another request is rejected, but
         // still answers this one.
         let request_id = match (self.handoff, self.reply.request_id()) {
             (Some(handoff), _) => handoff.id,
             (None, Some(id)) => id,
-            (None, None) => Id::try_from(&UuidV4::from_random(random()?))?,
+            (None, None) => LeafId::try_from(&UuidV4::from_random(random()?))?,
         };
         let mut request = match self.handoff {
             Some(handoff) => handoff.request(store, arguments)?,
@@ -225,7 +226,7 @@ impl<'a> CheckedReply<'a> {
         let parts = parts_of_bytes(store, RESPONSE, bytes)?;
         let reply = parts.into_iter().fold(draft, Draft::with_part);
         let (principal, tool) = (arguments.principal.as_ref(), arguments.tool.as_deref());
-        let recording = Recording::new(&self.reply, (request, reply), principal, tool)?;
+        let recording = ReplyRecording::new(&self.reply, (request, reply), principal, tool)?;
         let weight = bytes.len() + 8192;
         let ticket =
             store.write_weighing(weight, move |transaction| recording.append(transaction))?;
@@ -235,6 +236,6 @@ impl<'a> CheckedReply<'a> {
 
 impl Arguments {
     fn add_claims(&self, document: &CheckedReply<'_>, draft: Draft) -> Draft {
-        document.reply.told(draft, self.principal.as_ref(), self.tool.as_deref())
+        document.reply.add_caller_and_tool(draft, self.principal.as_ref(), self.tool.as_deref())
     }
 }

@@ -1,7 +1,7 @@
 use std::io::Write;
 
-use answerback_ledger::{Id, Kind};
-use answerback_store::Filter;
+use answerback_ledger::{LeafId, LeafKind};
+use answerback_store::EntryFilter;
 use anyhow::Context;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::ledger_location::LedgerLocation;
 use crate::options::{OutputFormat, number};
 use crate::output::{ClosableOutput, say};
-use answerback_record::system::now;
+use answerback_store::system::now;
 
 /// Find entries: by agent, tool, outcome, kind, time, id, or words of their content
 ///
@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
 
     /// The kind of entry
     #[arg(long, value_name = "KIND", value_parser = kind())]
-    kind: Option<Kind>,
+    kind: Option<LeafKind>,
 
     /// From this time on: a date, a time, or how long ago (24h, 7d)
     #[arg(long, value_name = "TIME")]
@@ -52,11 +52,11 @@ pub(crate) struct Arguments {
 
     /// A request's id; finds the request and its responses
     #[arg(long, value_name = "UUID", value_parser = id)]
-    request: Option<Id>,
+    request: Option<LeafId>,
 
     /// A response's id
     #[arg(long, value_name = "UUID", value_parser = id)]
-    response: Option<Id>,
+    response: Option<LeafId>,
 
     /// Words that must all occur in the content
     #[arg(long, value_name = "WORDS")]
@@ -80,13 +80,13 @@ pub(crate) struct Arguments {
     format: OutputFormat,
 }
 
-fn kind() -> impl TypedValueParser<Value = Kind> {
-    PossibleValuesParser::new(Kind::ALL.iter().map(|kind| kind.as_str()))
-        .try_map(|word| word.parse::<Kind>())
+fn kind() -> impl TypedValueParser<Value = LeafKind> {
+    PossibleValuesParser::new(LeafKind::ALL.iter().map(|kind| kind.as_str()))
+        .try_map(|word| word.parse::<LeafKind>())
 }
 
-fn id(text: &str) -> Result<Id, String> {
-    Id::parse(text).map_err(|error| error.to_string())
+fn id(text: &str) -> Result<LeafId, String> {
+    LeafId::parse(text).map_err(|error| error.to_string())
 }
 
 pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::Result<Exit> {
@@ -118,9 +118,9 @@ pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::R
 }
 
 impl Arguments {
-    fn filter(&self) -> anyhow::Result<Filter> {
+    fn filter(&self) -> anyhow::Result<EntryFilter> {
         let now = micros(now())?;
-        let mut filter = Filter::default();
+        let mut filter = EntryFilter::default();
         if let Some(agent) = &self.agent {
             filter = filter.with_agent(agent);
         }

@@ -2,8 +2,8 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use answerback::finding::secrets::{redact, redact_value};
-use answerback_ledger::{Kind, Part};
-use answerback_store::{Entry, Filter, Store};
+use answerback_ledger::{LeafKind, Part};
+use answerback_store::{EntryFilter, LedgerEntry, Store};
 use anyhow::Context;
 use serde_json::{Value, json};
 
@@ -101,7 +101,7 @@ impl PartView {
     }
 }
 
-fn parts(store: &Store, entry: &Entry, raw: bool) -> anyhow::Result<Vec<PartView>> {
+fn parts(store: &Store, entry: &LedgerEntry, raw: bool) -> anyhow::Result<Vec<PartView>> {
     let mut shown = Vec::new();
     for said in entry.leaf.commitments() {
         let kept = entry.parts.iter().find(|part| part.name().as_str() == said.name);
@@ -128,7 +128,7 @@ fn content(part: &Part, raw: bool) -> PartContent {
 
 /// Returns the entry that erased a part, and the basis.
 fn erasure(store: &Store, index: u64, part: &str) -> anyhow::Result<Option<(u64, String)>> {
-    let filter = Filter::default().with_kind(Kind::Erasure);
+    let filter = EntryFilter::default().with_kind(LeafKind::Erasure);
     let mut cursor = Some(index);
     loop {
         let page = store.entries(&filter, cursor, 1000)?;
@@ -148,7 +148,7 @@ fn erasure(store: &Store, index: u64, part: &str) -> anyhow::Result<Option<(u64,
 }
 
 /// Formats the entry for people. Every line is sanitized.
-fn drawn(entry: &Entry, parts: &[PartView]) -> String {
+fn drawn(entry: &LedgerEntry, parts: &[PartView]) -> String {
     let mut text = String::new();
     let mut line = |line: &str| {
         text.push_str(&sanitise(line));

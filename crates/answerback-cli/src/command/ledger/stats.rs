@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use answerback_gateway::RecordCommands;
 use answerback_ledger::{Anchor, Checkpoint, FileAnchor};
-use answerback_store::{Head, Store, Totals};
+use answerback_store::{LogHead, LogTotals, Store};
 use serde_json::{Map, Value, json};
 
 use crate::exit::Exit;
@@ -44,8 +44,8 @@ pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::R
 
 struct LedgerStatistics {
     origin: String,
-    head: Head,
-    totals: Totals,
+    head: LogHead,
+    totals: LogTotals,
     files: Vec<(String, u64)>,
     text: Option<u64>,
     anchor_path: Option<PathBuf>,
@@ -106,7 +106,7 @@ impl AnchorState {
         }
     }
 
-    fn words(&self, head: &Head, verify: &str) -> String {
+    fn words(&self, head: &LogHead, verify: &str) -> String {
         match self {
             Self::Unknown(why) => why.clone(),
             Self::InStep(size) => format!("remembers {size} of {}", count_noun(head.size, "entry")),
@@ -234,7 +234,7 @@ impl LedgerStatistics {
 }
 
 /// Checks that the newest checkpoint matches the head and is signed. Returns the problem, if there is one.
-fn trouble(store: &Store, head: &Head, verify: &str) -> anyhow::Result<Option<String>> {
+fn trouble(store: &Store, head: &LogHead, verify: &str) -> anyhow::Result<Option<String>> {
     let note = store.checkpoint()?;
     let checkpoint = Checkpoint::read(&note)?;
     let agrees = checkpoint.size() == head.size

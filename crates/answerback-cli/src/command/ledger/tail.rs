@@ -1,7 +1,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use answerback_store::Filter;
+use answerback_store::EntryFilter;
 
 use super::entry;
 use crate::exit::Exit;
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::R
     let mut newest = store.head()?.size.checked_sub(1);
     let limit = usize::from(arguments.lines);
     let end = newest.map(|newest| newest + 1);
-    let page = store.entries(&Filter::default().newest_first(), end, limit)?;
+    let page = store.entries(&EntryFilter::default().newest_first(), end, limit)?;
     let mut entries = page.entries;
     entries.reverse();
     let mut output = ClosableOutput::new(std::io::stdout());
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::R
     let seconds = arguments.seconds.map(|seconds| Duration::from_secs(seconds.into()));
     let end = seconds.and_then(|span| Instant::now().checked_add(span));
     while !output.is_closed() {
-        let page = store.entries(&Filter::default(), newest, PAGE)?;
+        let page = store.entries(&EntryFilter::default(), newest, PAGE)?;
         if let Some(last) = page.entries.last() {
             newest = Some(last.index);
             entry::print(&mut output, &page.entries, arguments.format)?;

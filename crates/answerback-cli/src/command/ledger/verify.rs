@@ -3,10 +3,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
-use answerback_record::system::now;
+use answerback_store::system::now;
 use answerback_verify::{
-    Level, Options, ReceiptError, Report, VerifierKey, WitnessKey, verify_receipt,
-    verify_with_progress,
+    CosignerKey, Level, NoteVerifierKey, ReceiptProofError, VerifyOptions, VerifyReport,
+    verify_receipt, verify_with_progress,
 };
 use anyhow::{Context, bail};
 use serde_json::json;
@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
 
     /// A trusted key; one of the given keys must have signed the log
     #[arg(long, value_name = "KEY", value_parser = vkey)]
-    vkey: Vec<VerifierKey>,
+    vkey: Vec<NoteVerifierKey>,
 
     /// A checkpoint or an anchor from outside of the store
     #[arg(long, value_name = "FILE", conflicts_with = "receipt")]
@@ -58,7 +58,7 @@ pub(crate) struct Arguments {
 
     /// The key of a witness that must have signed a checkpoint of the log; a warning shows the signed size
     #[arg(long, value_name = "KEY", value_parser = witness, conflicts_with = "receipt")]
-    witness: Vec<WitnessKey>,
+    witness: Vec<CosignerKey>,
 
     /// Verify this receipt instead; '-' is standard input
     #[arg(long, value_name = "FILE")]
@@ -69,12 +69,12 @@ pub(crate) struct Arguments {
     format: OutputFormat,
 }
 
-fn vkey(text: &str) -> Result<VerifierKey, String> {
-    VerifierKey::parse(text).map_err(|error| error.to_string())
+fn vkey(text: &str) -> Result<NoteVerifierKey, String> {
+    NoteVerifierKey::parse(text).map_err(|error| error.to_string())
 }
 
-fn witness(text: &str) -> Result<WitnessKey, String> {
-    WitnessKey::parse(text).map_err(|error| error.to_string())
+fn witness(text: &str) -> Result<CosignerKey, String> {
+    CosignerKey::parse(text).map_err(|error| error.to_string())
 }
 
 pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::Result<Exit> {
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::R
         None if location.url()?.is_some() => location.path()?,
         None => location.existing()?,
     };
-    let mut options = Options::new().with_time(now().unix_millis().saturating_mul(1000));
+    let mut options = VerifyOptions::new().with_time(now().unix_millis().saturating_mul(1000));
     for key in &arguments.vkey {
         options = options.with_vkey(key.clone());
     }
@@ -113,13 +113,13 @@ pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::R
     print(&report?, arguments.format)
 }
 
-fn with_checkpoints(options: Options, file: &Path) -> anyhow::Result<Options> {
+fn with_checkpoints(options: VerifyOptions, file: &Path) -> anyhow::Result<VerifyOptions> {
     let name = file.display().to_string();
     let text = fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
     Ok(options.with_checkpoints(&name, &text)?)
 }
 
-fn print(report: &Report, format: OutputFormat) -> anyhow::Result<Exit> {
+fn print(report: &VerifyReport, format: OutputFormat) -> anyhow::Result<Exit> {
     let exit = match report.failed_levels().first() {
         None => Exit::Good,
         Some(level) => Exit::LevelFailed(*level),
@@ -196,8 +196,10 @@ impl Arguments {
             bail!("there is no key to verify the receipt; add --vkey KEY")
         };
         let level = match error {
-            ReceiptError::Signature | ReceiptError::Origin { .. } => Some(Level::Signatures),
-            ReceiptError::Proof => Some(Level::Root),
+            ReceiptProofError::Signature | ReceiptProofError::Origin { .. } => {
+                Some(Level::Signatures)
+            }
+            ReceiptProofError::Proof => Some(Level::Root),
             _ => None,
         };
         let mut output = ClosableOutput::new(anstream::stdout().lock());
@@ -219,9 +221,9 @@ impl Arguments {
 }
 
 /// Returns the keys that the store itself names: the key of its first entry, and the present one.
-fn stored_keys(location: &LedgerLocation) -> anyhow::Result<Vec<VerifierKey>> {
+fn stored_keys(location: &LedgerLocation) -> anyhow::Result<Vec<NoteVerifierKey>> {
     let store = location.read().context("verifying a receipt requires --vkey KEY, or the store")?;
     say("warning: the key was read from the store itself; add --vkey to check who signed");
     let keys = [store.verifier_key()?, store.first_key()?];
-    keys.iter().map(|key| Ok(VerifierKey::parse(&key.to_string())?)).collect()
+    keys.iter().map(|key| Ok(NoteVerifierKey::parse(&key.to_string())?)).collect()
 }

@@ -32,7 +32,7 @@ const BUILT: [&str; 8] =
 /// The projects of a solution, and the walk that found them.
 #[derive(Debug)]
 pub(crate) struct BotProjects {
-    pub(crate) all: Vec<Project>,
+    pub(crate) all: Vec<BotProject>,
     pub(crate) walk: FolderWalk,
 }
 
@@ -41,7 +41,7 @@ impl BotProjects {
     pub(crate) fn find(folder: &BotFolder, registry: &ProjectRegistry) -> Self {
         let enters = |name: &str| !name.starts_with('.') && !BUILT.contains(&name);
         let mut walk = folder.walk("", enters, is_manifest);
-        let mut all: Vec<Project> = Vec::new();
+        let mut all: Vec<BotProject> = Vec::new();
         for path in std::mem::take(&mut walk.files) {
             if all.len() == MOST_PROJECTS {
                 walk.is_cut = true;
@@ -112,7 +112,7 @@ fn is_manifest(name: &str) -> bool {
 }
 
 /// Returns the project that a manifest describes, if it describes one.
-fn read_manifest(folder: &BotFolder, path: &str, text: &str) -> Option<Project> {
+fn read_manifest(folder: &BotFolder, path: &str, text: &str) -> Option<BotProject> {
     let (parent, file) = path.rsplit_once('/').unwrap_or((".", path));
     let here = parent.rsplit('/').next().filter(|name| *name != ".");
     let fallback = here.map_or_else(|| folder.name(), str::to_owned);
@@ -130,7 +130,7 @@ fn read_manifest(folder: &BotFolder, path: &str, text: &str) -> Option<Project> 
     Some(project)
 }
 
-fn node(text: &str, fallback: String) -> Option<Project> {
+fn node(text: &str, fallback: String) -> Option<BotProject> {
     let Ok(Value::Object(manifest)) = serde_json::from_str(text) else { return None };
     let text = |name: &str| manifest.get(name).and_then(Value::as_str).map(str::to_owned);
     let listed = |name: &str| manifest.get(name).and_then(Value::as_object);
@@ -187,7 +187,7 @@ fn dotnet(text: &str, name: &str) -> BotProject {
     }
 }
 
-fn rust(text: &str, has_main: bool) -> Option<Project> {
+fn rust(text: &str, has_main: bool) -> Option<BotProject> {
     let dependencies = ["dependencies", "dev-dependencies", "build-dependencies"];
     Some(BotProject {
         name: toml_text(text, "package", "name")?,
@@ -199,7 +199,7 @@ fn rust(text: &str, has_main: bool) -> Option<Project> {
     })
 }
 
-fn python(text: &str) -> Option<Project> {
+fn python(text: &str) -> Option<BotProject> {
     let requires = toml_text(text, "project", "requires-python");
     Some(BotProject {
         name: toml_text(text, "project", "name")?,
@@ -210,7 +210,7 @@ fn python(text: &str) -> Option<Project> {
     })
 }
 
-fn go(text: &str) -> Option<Project> {
+fn go(text: &str) -> Option<BotProject> {
     let after = |word: &str| text.lines().find_map(|line| line.trim().strip_prefix(word));
     let module = after("module ")?.trim();
     Some(BotProject {
@@ -326,9 +326,8 @@ mod tests {
     #[test]
     fn manifests_make_projects() {
         let web = r#"<Project Sdk="Microsoft.NET.Sdk.Web"><PropertyGroup><TargetFramework>net10.0</TargetFramework>
-            </PropertyGroup><ItemGroup><PackageReference Include="MediatR" /></ItemGroup></Project>"#;
-        let tests =
-            r#"<Project><ItemGroup><PackageReference Include="xunit" /></ItemGroup></Project>"#;
+            </PropertyGroup><ItemGroup><PackageReference Include="MediatR" /></ItemGroup></BotProject>"#;
+        let tests = r#"<BotProject><ItemGroup><PackageReference Include="xunit" /></ItemGroup></BotProject>"#;
         let crate_manifest = "[workspace]\n[package]\nname = \"tide-tables\" # comment\nversion.workspace = true\n\
                               edition = '2024'\n[dependencies]\nserde = \"1\"\n# none\n[dev-dependencies]\na = \"1\"\n";
         insta::assert_debug_snapshot!(

@@ -79,7 +79,7 @@ impl UpstreamSet {
             names: names.clone(),
             pending_responses: Mutex::default(),
             id_prefix: {
-                let random: [u8; 8] = answerback_record::system::random().unwrap_or_default();
+                let random: [u8; 8] = answerback_store::system::random().unwrap_or_default();
                 format!("hub/{:016x}", u64::from_be_bytes(random))
             },
             routes: Mutex::default(),
