@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use answerback::call::{Schema, check, parse};
 use answerback::finding::secrets::{SecretKind, find, redact, steps_to_search};
-use answerback::finding::{preview, relative_paths, shown_text};
+use answerback::finding::{preview, relative_paths, display_text};
 use answerback::json::{Limits, canonical, read};
 use answerback::message::{repair, repair_malformed};
 use libfuzzer_sys::fuzz_target;
@@ -81,7 +81,7 @@ fn time(text: &str) -> Duration {
         }
         black_box(canonical(&arguments));
         black_box(preview(&arguments));
-        black_box(shown_text(text, 200));
+        black_box(display_text(text, 200));
         black_box(relative_paths(text, Some("/home/a")));
     });
     start.elapsed()
