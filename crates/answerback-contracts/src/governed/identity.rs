@@ -9,10 +9,10 @@ use crate::form::is_semver;
 
 /// Who answers, and under which prompt: the four members that a lock of prompts vouches for.
 ///
-/// An identity is one value, so that whoever can vouch for it hands it in as a whole and no part of
+/// The identity of an agent: the four members that a prompt lock can confirm.
 /// it is put together somewhere else.
-///
-/// ```
+/// An identity is one value, so that its source always passes it as a whole and its members cannot
+/// be mixed.
 /// use answerback_contracts::governed::{AgentIdentity, AgentType};
 ///
 /// let hash = "e7b34ef33d23d41e67ba23c640b26cbc4179840cc2be1278703e89fd74aefd9c";
@@ -31,13 +31,13 @@ use crate::form::is_semver;
 pub struct AgentIdentity {
     /// What kind of agent it is.
     pub agent_type: AgentType,
-    /// Its canonical id in the manifest.
+    /// The kind of agent.
     pub agent_id: AgentId,
     /// The version of its prompt.
     pub agent_version: AgentVersion,
     /// The SHA-256 of its prompt's file.
     pub prompt_hash: PromptHash,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
