@@ -10,14 +10,14 @@ use crate::Invalid;
 /// The outcome of a tool call.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "the contract defines exactly these two")]
-pub enum Status {
+pub enum EnrichedStatus {
     /// The call succeeded.
     Success,
     /// The call failed. The response contains the expected value and a solution.
     Error,
 }
 
-impl Status {
+impl EnrichedStatus {
     /// Returns the word used on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -27,7 +27,7 @@ impl Status {
     }
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for EnrichedStatus {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.as_str())
     }
@@ -68,10 +68,10 @@ impl EnrichedResponse {
     }
 
     /// Returns the status of the response.
-    pub const fn status(&self) -> Status {
+    pub const fn status(&self) -> EnrichedStatus {
         match self {
-            Self::Success(_) => Status::Success,
-            Self::Error(_) => Status::Error,
+            Self::Success(_) => EnrichedStatus::Success,
+            Self::Error(_) => EnrichedStatus::Error,
         }
     }
 

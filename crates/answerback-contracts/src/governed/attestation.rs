@@ -41,12 +41,12 @@ pub struct Attestation {
 }
 
 impl Attestation {
-    /// Creates an attestation with all four flags true: the agent vouches for its response.
+    /// Creates an attestation with all four flags true.
     pub fn upheld() -> Self {
         Self::all(true)
     }
 
-    /// Creates an attestation with all four flags false: the agent vouches for nothing.
+    /// Creates an attestation with all four flags false.
     pub fn withheld() -> Self {
         Self::all(false)
     }

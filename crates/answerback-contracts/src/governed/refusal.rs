@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::vocabulary::words;
-use super::{AgentId, Attestation, Flag, Status};
+use super::{AgentId, Attestation, Flag, GovernedStatus};
 
 words! {
     /// The reason why an agent refuses a request.
@@ -45,17 +45,19 @@ impl RefusalReason {
     /// Returns a one-line description of the reason.
     pub const fn meaning(self) -> &'static str {
         match self {
-            Self::OutOfScope => "the request is not for this agent's domain",
-            Self::BoundaryViolation => "the request would have the agent do another domain's work",
+            Self::OutOfScope => "the request is outside the agent's domain",
+            Self::BoundaryViolation => {
+                "the request would require work that belongs to another domain"
+            }
             Self::QualityCannotBeMet => "the agent's standards cannot be met",
             Self::HashVerificationFailure => "a prompt's hash is not the one in the lock",
-            Self::InvalidAgentReference => "an agent is named that the manifest does not know",
+            Self::InvalidAgentReference => "the request names an agent that is not in the manifest",
             Self::CompositionViolation => "an archetype's composition breaks its rules",
-            Self::ImmutabilityViolation => "something immutable was to be changed",
-            Self::InsufficientContext => "the request does not say enough",
+            Self::ImmutabilityViolation => "the request would change something immutable",
+            Self::InsufficientContext => "the request lacks necessary information",
             Self::AmbiguousRequest => "the request can be understood in several ways",
             Self::MultipleValidApproaches => {
-                "several ways lead there, and the choice is not the agent's"
+                "several approaches are valid, and the caller must choose one"
             }
         }
     }
@@ -88,10 +90,10 @@ impl RefusalReason {
 
     /// Returns the status of a response with this reason. It is `partial` if the caller's answer
     /// can resolve it.
-    pub const fn status(self) -> Status {
+    pub const fn status(self) -> GovernedStatus {
         match self {
-            Self::AmbiguousRequest | Self::MultipleValidApproaches => Status::Partial,
-            _ => Status::Refused,
+            Self::AmbiguousRequest | Self::MultipleValidApproaches => GovernedStatus::Partial,
+            _ => GovernedStatus::Refused,
         }
     }
 
@@ -117,12 +119,12 @@ impl RefusalReason {
 /// The content of a refusal: the reason, the rule, and an agent that could help.
 ///
 /// ```
-/// use answerback_contracts::governed::{Refusal, RefusalReason, Status};
+/// use answerback_contracts::governed::{Refusal, RefusalReason, GovernedStatus};
 ///
 /// let refusal = Refusal::new(RefusalReason::OutOfScope, "Pricing is not analysis.")
 ///     .with_suggested_agent("domain-05-product".try_into()?)
 ///     .with_governance_rule("scope");
-/// assert_eq!(refusal.refusal_reason.status(), Status::Refused);
+/// assert_eq!(refusal.refusal_reason.status(), GovernedStatus::Refused);
 /// assert!(!refusal.security_flag);
 /// # Ok::<(), answerback_contracts::governed::IdentityError>(())
 /// ```

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    AgentId, AgentIdentity, Attestation, Confidence, ContentType, Failure, Format, ProtocolVersion,
-    Refusal, RequestType, Status,
+    AgentId, AgentIdentity, Attestation, Confidence, ContentType, Format, GovernedFailure,
+    GovernedStatus, ProtocolVersion, Refusal, RequestType,
 };
 use crate::Invalid;
 
@@ -61,19 +61,19 @@ impl GovernedResponse {
     }
 
     /// Returns the status of the response.
-    pub const fn status(&self) -> Status {
+    pub const fn status(&self) -> GovernedStatus {
         self.response.status
     }
 
     /// Returns the failure if the status is `error`.
-    pub fn failure(&self) -> Option<Failure> {
-        (self.status() == Status::Error).then(|| self.content_as()).flatten()
+    pub fn failure(&self) -> Option<GovernedFailure> {
+        (self.status() == GovernedStatus::Error).then(|| self.content_as()).flatten()
     }
 
     /// Returns the refusal, if the response is one. Its status is `refused`, or `partial` if the
     /// caller's answer can resolve the reason.
     pub fn refusal(&self) -> Option<Refusal> {
-        matches!(self.status(), Status::Refused | Status::Partial)
+        matches!(self.status(), GovernedStatus::Refused | GovernedStatus::Partial)
             .then(|| self.content_as())
             .flatten()
     }
@@ -90,7 +90,7 @@ impl GovernedResponse {
 #[non_exhaustive]
 pub struct Response {
     /// The outcome of the request.
-    pub status: Status,
+    pub status: GovernedStatus,
     /// The content of the answer.
     pub content: Content,
     /// The agent's confidence in the answer.
@@ -101,7 +101,7 @@ pub struct Response {
 }
 
 impl Response {
-    pub(super) fn new(status: Status, content: Content, confidence: Confidence) -> Self {
+    pub(super) fn new(status: GovernedStatus, content: Content, confidence: Confidence) -> Self {
         Self { status, content, confidence, extra: Map::new() }
     }
 }
@@ -146,7 +146,7 @@ impl Content {
     pub fn structured<N: Into<String>, V: Into<Value>>(
         data: impl IntoIterator<Item = (N, V)>,
     ) -> Self {
-        Self::new(ContentType::Structured, Value::Object(named(data).collect()), Format::Json)
+        Self::new(ContentType::Structured, Value::Object(members(data).collect()), Format::Json)
     }
 
     /// Creates mixed content: a narrative with named values next to it.
@@ -155,7 +155,7 @@ impl Content {
         data: impl IntoIterator<Item = (N, V)>,
     ) -> Self {
         let narrative = ("narrative".to_owned(), Value::String(narrative.into()));
-        let data = std::iter::once(narrative).chain(named(data)).collect();
+        let data = std::iter::once(narrative).chain(members(data)).collect();
         Self::new(ContentType::Mixed, Value::Object(data), Format::Json)
     }
 
@@ -171,7 +171,7 @@ impl Content {
     }
 }
 
-fn named<N: Into<String>, V: Into<Value>>(
+fn members<N: Into<String>, V: Into<Value>>(
     data: impl IntoIterator<Item = (N, V)>,
 ) -> impl Iterator<Item = (String, Value)> {
     data.into_iter().map(|(name, value)| (name.into(), value.into()))

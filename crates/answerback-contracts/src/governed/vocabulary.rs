@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)+ })+) => {
         $(
-            $(#[$doc])*
             #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Deserialize, Serialize)]
             #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+            $(#[$doc])*
             #[expect(clippy::exhaustive_enums, reason = "the contract defines exactly these")]
             pub enum $name {
                 $($(#[$variant_doc])* #[serde(rename = $word)] $variant,)+
@@ -25,7 +25,7 @@ macro_rules! words {
             impl $crate::word::Word for $name {
                 const WORDS: &'static [&'static str] = &[$($word),+];
 
-                fn named(word: &str) -> Option<Self> {
+                fn from_word(word: &str) -> Option<Self> {
                     match word { $($word => Some(Self::$variant),)+ _ => None }
                 }
             }
@@ -51,7 +51,8 @@ words! {
         Orchestrator = "orchestrator",
     }
     /// The outcome of a request.
-    Status {
+    #[cfg_attr(feature = "schema", schemars(rename = "Status"))]
+    GovernedStatus {
         /// The request was completed, within scope and to standard.
         Success = "success",
         /// The request was completed in part. The rest needs another agent or an answer from the
@@ -134,7 +135,7 @@ mod tests {
     fn words_are_written_and_read_alike() {
         for flag in Flag::ALL {
             assert_eq!(serde_json::to_value(flag).unwrap(), flag.as_str());
-            assert_eq!(Flag::named(flag.as_str()), Some(*flag));
+            assert_eq!(Flag::from_word(flag.as_str()), Some(*flag));
         }
         assert_eq!(WordList(Format::WORDS).to_string(), "markdown, json or plain");
     }

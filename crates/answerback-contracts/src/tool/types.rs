@@ -5,7 +5,7 @@ use answerback_json::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::catalogue::UNSPECIFIED;
+use super::error_catalog::UNSPECIFIED;
 use crate::Invalid;
 
 /// The schema id of every tool envelope.
@@ -24,9 +24,10 @@ pub enum SchemaId {
 /// The outcome of an operation. It is computed from the errors and warnings and never set.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Status"))]
 #[serde(rename_all = "lowercase")]
 #[expect(clippy::exhaustive_enums, reason = "the contract defines exactly these three")]
-pub enum Status {
+pub enum EnvelopeStatus {
     /// No errors, no warnings.
     #[default]
     Ok,
@@ -36,7 +37,7 @@ pub enum Status {
     Error,
 }
 
-impl Status {
+impl EnvelopeStatus {
     /// Returns the status for these numbers of errors and warnings.
     pub const fn of(errors: usize, warnings: usize) -> Self {
         match (errors, warnings) {
@@ -70,7 +71,7 @@ pub struct EnvelopeResponse {
     pub tool: String,
     /// The version of the tool, by Semantic Versioning.
     pub version: String,
-    status: Status,
+    status: EnvelopeStatus,
     /// The outcome in one sentence.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub summary: String,
@@ -108,7 +109,7 @@ impl EnvelopeResponse {
             schema_id: SchemaId::V1,
             tool,
             version,
-            status: Status::Ok,
+            status: EnvelopeStatus::Ok,
             summary,
             data: Map::new(),
             warnings: Vec::new(),
@@ -138,7 +139,7 @@ impl EnvelopeResponse {
     }
 
     /// Returns the status, which is computed from the errors and warnings.
-    pub const fn status(&self) -> Status {
+    pub const fn status(&self) -> EnvelopeStatus {
         self.status
     }
 
@@ -185,7 +186,7 @@ impl EnvelopeResponse {
     }
 
     fn settle(&mut self) {
-        self.status = Status::of(self.errors.len(), self.warnings.len());
+        self.status = EnvelopeStatus::of(self.errors.len(), self.warnings.len());
     }
 }
 
@@ -210,7 +211,7 @@ impl<'de> Deserialize<'de> for EnvelopeResponse {
 #[cfg_attr(feature = "schema", schemars(!from))]
 #[non_exhaustive]
 pub struct ErrorObject {
-    /// A code of the [`super::Catalogue`].
+    /// A code of the [`super::ErrorCatalog`].
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^[A-Z][A-Z0-9_]*$")))]
     pub code: String,
     /// The message for people.
@@ -226,7 +227,7 @@ pub struct ErrorObject {
 }
 
 impl ErrorObject {
-    /// Creates an error or a warning with a code of the [`super::Catalogue`].
+    /// Creates an error or a warning with a code of the [`super::ErrorCatalog`].
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self { code: code.into(), message: message.into(), path: None, details: Map::new() }
     }

@@ -80,7 +80,7 @@ impl fmt::Display for ArtifactType {
 /// assert_eq!(artifact.artifact_type(), ArtifactType::CodeBlock);
 /// ```
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "Wire")]
+#[serde(try_from = "ArtifactMembers")]
 #[non_exhaustive]
 pub struct Artifact {
     /// The title shown above the artifact.
@@ -210,7 +210,7 @@ impl Serialize for Artifact {
 /// The form of an artifact on the wire. The content can only be parsed once the type is known.
 #[derive(Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct Wire {
+struct ArtifactMembers {
     /// The type of the content.
     artifact_type: ArtifactType,
     /// The title shown above the artifact.
@@ -224,10 +224,10 @@ struct Wire {
     extra: Map<String, Value>,
 }
 
-impl TryFrom<Wire> for Artifact {
+impl TryFrom<ArtifactMembers> for Artifact {
     type Error = serde_json::Error;
 
-    fn try_from(wire: Wire) -> Result<Self, Self::Error> {
+    fn try_from(wire: ArtifactMembers) -> Result<Self, Self::Error> {
         Ok(Self {
             title: wire.title,
             content: ArtifactContent::read(wire.artifact_type, wire.content)?,
@@ -245,7 +245,7 @@ impl schemars::JsonSchema for Artifact {
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let mut schema = Wire::json_schema(generator);
+        let mut schema = ArtifactMembers::json_schema(generator);
         let typed = [
             (ArtifactType::Table, generator.subschema_for::<TableArtifact>()),
             (ArtifactType::Chart, generator.subschema_for::<ChartArtifact>()),

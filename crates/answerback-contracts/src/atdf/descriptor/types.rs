@@ -165,7 +165,7 @@ pub struct Outputs {
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub success: String,
     /// The possible failures.
-    pub failure: Vec<Failure>,
+    pub failure: Vec<DescriptorFailure>,
     /// Members that the format does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
@@ -174,8 +174,9 @@ pub struct Outputs {
 /// A possible failure of a tool.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Failure"))]
 #[non_exhaustive]
-pub struct Failure {
+pub struct DescriptorFailure {
     /// The code of the error.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub code: String,

@@ -201,7 +201,7 @@ impl Lock {
 
 /// The error for an agent id that is not known.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("there is no agent {id:?}{}", told(.known))]
+#[error("there is no agent {id:?}{}", list_agents(.known))]
 #[non_exhaustive]
 pub struct UnknownAgent {
     /// The id that was requested.
@@ -216,6 +216,6 @@ impl UnknownAgent {
     }
 }
 
-fn told(known: &[String]) -> String {
+fn list_agents(known: &[String]) -> String {
     if known.is_empty() { String::new() } else { format!("; there are {}", known.join(", ")) }
 }
