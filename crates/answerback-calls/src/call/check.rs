@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use answerback_findings::{Preview, Severity, ValidationError, kind_at, val};
+use answerback_findings::{Preview, Severity, ValidationError, call_codes, kind_at};
 use answerback_json::Pointer;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
@@ -417,10 +417,11 @@ impl Findings<'_> {
             format!("Required field '{name_shown}' is missing{reason}")
         };
         let expected = self.declared(owner, &parent, name).map(|node| self.asked(node));
-        let mut finding = ValidationError::of(&val::REQUIRED_FIELD_MISSING, parent.join(name))
-            .with_message(message)
-            .with_expected(expected.unwrap_or_else(|| "any value".to_owned()))
-            .with_schema_path(schema_path);
+        let mut finding =
+            ValidationError::of(&call_codes::REQUIRED_FIELD_MISSING, parent.join(name))
+                .with_message(message)
+                .with_expected(expected.unwrap_or_else(|| "any value".to_owned()))
+                .with_schema_path(schema_path);
         finding.facts.is_contradiction = is_contradiction;
         self.push(finding);
     }
@@ -554,7 +555,7 @@ impl Findings<'_> {
         let is_contradiction =
             sure.any(|id| outline.node(id).required.iter().any(|required| required == name));
         let expected = self.known_names(nodes);
-        let mut finding = ValidationError::of(&val::UNKNOWN_FIELD, place.clone())
+        let mut finding = ValidationError::of(&call_codes::UNKNOWN_FIELD, place.clone())
             .with_severity(severity)
             .with_message(format!("Unknown field '{}'", wording::text(name)))
             .with_expected(expected)
@@ -645,7 +646,7 @@ impl Findings<'_> {
         let expected = self.expected(error);
         let Some(finding) = self.list[first..]
             .iter_mut()
-            .find(|finding| finding.error_code == val::TYPE_MISMATCH.code)
+            .find(|finding| finding.error_code == call_codes::TYPE_MISMATCH.code)
         else {
             return false;
         };
@@ -720,7 +721,7 @@ impl Findings<'_> {
         };
         let findings = self.list[first..].iter_mut();
         for finding in
-            findings.filter(|finding| finding.error_code == val::REQUIRED_FIELD_MISSING.code)
+            findings.filter(|finding| finding.error_code == call_codes::REQUIRED_FIELD_MISSING.code)
         {
             let Some((place, name)) = finding.field_path.split_last() else { continue };
             if place != parent {
@@ -867,7 +868,7 @@ impl Findings<'_> {
             fitting.len(),
             names.join(", ")
         );
-        let finding = ValidationError::of(&val::CONSTRAINT_VIOLATION, place)
+        let finding = ValidationError::of(&call_codes::CONSTRAINT_VIOLATION, place)
             .with_message(message)
             .with_expected(format!("exactly one of {} options", context.len()))
             .with_actual(shown)
@@ -880,7 +881,7 @@ impl Findings<'_> {
     fn not_matched(&mut self, place: Pointer) {
         let value = place.find(self.arguments).unwrap_or(&Value::Null);
         let shown = self.shown(value, &place);
-        let finding = ValidationError::of(&val::PATTERN_MISMATCH, place)
+        let finding = ValidationError::of(&call_codes::PATTERN_MISMATCH, place)
             .with_severity(Severity::Warning)
             .with_message(wording::not_matched(self.schema.can_bound_patterns()))
             .with_actual(shown)
@@ -897,7 +898,7 @@ impl Findings<'_> {
     }
 
     fn too_deep(&mut self) {
-        let finding = ValidationError::of(&val::CONSTRAINT_VIOLATION, Pointer::root())
+        let finding = ValidationError::of(&call_codes::CONSTRAINT_VIOLATION, Pointer::root())
             .with_message(format!("Arguments nest deeper than {DEEPEST} levels"))
             .with_expected(format!("at most {DEEPEST} levels of arrays and objects"))
             .with_schema_path(Pointer::root());
@@ -906,7 +907,7 @@ impl Findings<'_> {
 
     /// Adds one finding for invalid arguments whose branches are too many to compare.
     fn unlisted(&mut self) {
-        let finding = ValidationError::of(&val::CONSTRAINT_VIOLATION, Pointer::root())
+        let finding = ValidationError::of(&call_codes::CONSTRAINT_VIOLATION, Pointer::root())
             .with_message(
                 "Value fits none of the forms that its schema allows; they are too many to compare",
             )
@@ -926,7 +927,7 @@ fn listed_by(kind: &ValidationErrorKind) -> Option<Vec<Value>> {
 }
 
 fn is_about_values(finding: &ValidationError) -> bool {
-    finding.error_code == val::INVALID_ENUM_VALUE.code
+    finding.error_code == call_codes::INVALID_ENUM_VALUE.code
 }
 
 /// Converts a place from the validator, which is already escaped.

@@ -1,4 +1,4 @@
-use answerback_findings::{Severity, ValidationError, codes, val};
+use answerback_findings::{Severity, ValidationError, call_codes, codes};
 use answerback_json::{Limits, Pointer};
 use answerback_parse::ReadError;
 use serde_json::Value;
@@ -162,7 +162,7 @@ fn below(rest: &str) -> Option<Pointer> {
 /// parsers may choose different values. A number that does not fit is only a warning.
 fn within(finding: ValidationError, place: Pointer, is_repeated: bool) -> ValidationError {
     if is_repeated {
-        ValidationError::of(&val::INVALID_JSON, place)
+        ValidationError::of(&call_codes::INVALID_JSON, place)
             .with_message("Invalid JSON: the name stands twice in one object")
             .with_expected("each name once")
     } else {

@@ -3,8 +3,8 @@ use std::fmt::Write;
 
 use answerback_findings::neutral::{Quoting, cut, plain, push_unit};
 use answerback_findings::{
-    FindingGroup, Preview, Severity, TRUNCATED, ValidationError, kind_of_place, relative_paths,
-    relative_paths_in_json, val, window,
+    FindingGroup, Preview, Severity, TRUNCATED, ValidationError, call_codes, kind_of_place,
+    relative_paths, relative_paths_in_json, window,
 };
 use answerback_redaction::{SecretKind, redact, redact_pointer};
 
@@ -58,7 +58,7 @@ impl<'g> Entry<'g> {
         };
         // The permitted values of a secret are secrets.
         let is_closed_secret =
-            secret.is_some() && finding.error_code == val::INVALID_ENUM_VALUE.code;
+            secret.is_some() && finding.error_code == call_codes::INVALID_ENUM_VALUE.code;
         let (expected, expected_short) = if is_closed_secret {
             (None, None)
         } else {
@@ -240,10 +240,11 @@ pub(super) fn permitted_values<'f>(
 
 /// What the schema says about a field that is missing or written in the wrong way, quoted and short.
 fn description(finding: &ValidationError, failure: &Failure<'_>) -> Option<String> {
-    let is_missing = finding.error_code == val::REQUIRED_FIELD_MISSING.code;
-    let is_miswritten = [&val::TYPE_MISMATCH, &val::PATTERN_MISMATCH, &val::FORMAT_VIOLATION]
-        .iter()
-        .any(|rule| rule.code == finding.error_code);
+    let is_missing = finding.error_code == call_codes::REQUIRED_FIELD_MISSING.code;
+    let is_miswritten =
+        [&call_codes::TYPE_MISMATCH, &call_codes::PATTERN_MISMATCH, &call_codes::FORMAT_VIOLATION]
+            .iter()
+            .any(|rule| rule.code == finding.error_code);
     if !is_missing && !is_miswritten {
         return None;
     }

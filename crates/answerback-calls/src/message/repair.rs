@@ -22,9 +22,9 @@ use serde_json::Value;
 
 use self::change::{RepairStep, Words, lies_in};
 pub(super) use self::choice::nearest_value;
-use answerback_findings::{ValidationError, val};
+use answerback_findings::{ValidationError, call_codes};
 use answerback_json::Pointer;
-use answerback_json::patch::{self, Operation};
+use answerback_json::patch::{self, PatchOperation};
 use answerback_parse::{Confidence, Malformed};
 
 use crate::call::{Options, Schema, check};
@@ -44,7 +44,7 @@ const MOST_ERRORS: usize = 64;
 #[non_exhaustive]
 pub struct Repair {
     /// The steps from the arguments sent to those meant; `None` where the text sent was not JSON.
-    pub patch: Option<Vec<Operation>>,
+    pub patch: Option<Vec<PatchOperation>>,
     /// The arguments after the repair; null where a secret in them is left out.
     pub arguments: Value,
     /// Whether something else could have been meant.
@@ -59,12 +59,12 @@ impl Repair {
     /// The one place where a repair is made. Returns `None` for one that an ordinary JSON reader could not read
     /// inside of a reply.
     fn offer(
-        patch: Option<Vec<Operation>>,
+        patch: Option<Vec<PatchOperation>>,
         arguments: Value,
         confidence: Confidence,
         words: String,
     ) -> Option<Self> {
-        let mut values = patch.iter().flatten().filter_map(Operation::value);
+        let mut values = patch.iter().flatten().filter_map(PatchOperation::value);
         let is_readable = answerback_json::is_readable_output(&arguments)
             && values.all(answerback_json::is_readable_output);
         is_readable.then_some(Self {
@@ -258,10 +258,10 @@ fn changes(
 fn is_beyond_repair(finding: &ValidationError) -> bool {
     finding.schema_path.is_none()
         || [
-            &val::CONSTRAINT_VIOLATION,
-            &val::INVALID_JSON,
-            &val::ARRAY_LENGTH_VIOLATION,
-            &val::STRING_LENGTH_VIOLATION,
+            &call_codes::CONSTRAINT_VIOLATION,
+            &call_codes::INVALID_JSON,
+            &call_codes::ARRAY_LENGTH_VIOLATION,
+            &call_codes::STRING_LENGTH_VIOLATION,
         ]
         .iter()
         .any(|rule| rule.code == finding.error_code)
@@ -279,10 +279,10 @@ fn change(schema: &Schema, arguments: &Value, finding: &ValidationError) -> Opti
     if let Some(change) = nothing::change(schema, finding, value) {
         return Some(change);
     }
-    let (value, confidence) = if code == val::TYPE_MISMATCH.code {
+    let (value, confidence) = if code == call_codes::TYPE_MISMATCH.code {
         let (value, confidence) = reading::read(schema, finding, value)?;
         return Some(RepairStep::rewrite(&finding.field_path, value, confidence));
-    } else if code == val::INVALID_ENUM_VALUE.code {
+    } else if code == call_codes::INVALID_ENUM_VALUE.code {
         let (value, confidence) = choice::meant(schema, finding, value)?;
         return Some(RepairStep::rewrite(&finding.field_path, value, confidence));
     } else {

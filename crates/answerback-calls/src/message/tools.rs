@@ -7,7 +7,7 @@ mod name;
 use std::fmt::Write;
 
 use answerback_findings::neutral::push_name;
-use answerback_findings::{ValidationError, val};
+use answerback_findings::{ValidationError, call_codes};
 use answerback_json::Pointer;
 use answerback_redaction::redact;
 use serde_json::Value;
@@ -117,7 +117,7 @@ impl OfferedTools {
         if tools.len() > nearest.len() {
             let _ = write!(expected, " ({} more)", tools.len() - nearest.len());
         }
-        ValidationError::of(&val::INVALID_ENUM_VALUE, Pointer::root())
+        ValidationError::of(&call_codes::INVALID_ENUM_VALUE, Pointer::root())
             .with_message(message)
             .with_expected(expected)
     }

@@ -4,7 +4,7 @@
 use answerback::call::{Malformed, Options, Schema, check};
 use answerback::config::ValidationConfig;
 use answerback::finding::codes;
-use answerback::json::patch::{self, Operation};
+use answerback::json::patch::{self, PatchOperation};
 use answerback::json::{Limits, Pointer};
 use answerback::judge::{CallLine, Catalogue, answer, judge};
 use answerback::message::{Repair, repair, repair_malformed};
@@ -55,7 +55,7 @@ pub fn of_repair(schema: &Schema, arguments: &Value) -> Option<Repair> {
         |path: &Pointer| findings.iter().any(|finding| lies_in(path, &finding.field_path));
     // A member that was renamed stands where nothing stood before.
     let is_renamed = |path: &Pointer| {
-        steps.iter().any(|step| matches!(step, Operation::Move { from, path: to } if lies_in(path, to) && concerns(from)))
+        steps.iter().any(|step| matches!(step, PatchOperation::Move { from, path: to } if lies_in(path, to) && concerns(from)))
     };
     // An element whose fields stood one level too deep is replaced as a whole.
     let is_unwrapped = |path: &Pointer| {
@@ -64,12 +64,16 @@ pub fn of_repair(schema: &Schema, arguments: &Value) -> Option<Repair> {
                 .iter()
                 .any(|finding| lies_in(&finding.field_path, to) && finding.field_path != *to)
         };
-        steps.iter().any(|step| matches!(step, Operation::Replace { path: to, .. } if lies_in(path, to) && is_about_member(to)))
+        steps.iter().any(|step| matches!(step, PatchOperation::Replace { path: to, .. } if lies_in(path, to) && is_about_member(to)))
     };
     for step in patch::between(arguments, &repair.arguments) {
         let is_about_something = match &step {
-            Operation::Add { path, .. } => concerns(path) || is_renamed(path) || is_unwrapped(path),
-            Operation::Remove { path } | Operation::Replace { path, .. } => concerns(path),
+            PatchOperation::Add { path, .. } => {
+                concerns(path) || is_renamed(path) || is_unwrapped(path)
+            }
+            PatchOperation::Remove { path } | PatchOperation::Replace { path, .. } => {
+                concerns(path)
+            }
             _ => true,
         };
         assert!(is_about_something, "{step:?} concerns none of {findings:?}");

@@ -4,7 +4,7 @@
 use answerback::call::{Options, Schema, check};
 use answerback::config::ValidationConfig;
 use answerback::contract::atdf::{EnrichSource, enrich};
-use answerback::json::patch::Operation;
+use answerback::json::patch::PatchOperation;
 use answerback::json::{Limits, Pointer};
 use answerback::judge::{CallLine, Catalogue, answer, judge};
 use answerback::{RetryTracker, Timestamp, ValidationError};
@@ -298,7 +298,7 @@ proptest! {
             let place = Pointer::root().join(name);
             let is_left_out = action.contains("leave out") && action.contains(&format!("'{name}'")) && text.contains("Omit the field");
             let by_repair = answer.repair.iter().flat_map(|repair| repair.patch.iter().flatten()).any(|step| {
-                matches!(step, Operation::Remove { path } if *path == place)
+                matches!(step, PatchOperation::Remove { path } if *path == place)
             });
             // What was missing was put there by the repair itself.
             let is_error = errors
@@ -317,7 +317,7 @@ proptest! {
         // A hint names what the repair writes, and what is accepted.
         for line in text.lines().filter(|line| line.contains("Hint: Did you mean ") && !line.contains("mean '")) {
             let repaired: Vec<String> = answer.repair.iter().flat_map(|repair| repair.patch.iter().flatten()).filter_map(|step| match step {
-                Operation::Replace { value, path } if errors.iter().any(|finding| finding.field_path == *path && finding.error_code == "VAL-008") => Some(value.to_string()),
+                PatchOperation::Replace { value, path } if errors.iter().any(|finding| finding.field_path == *path && finding.error_code == "VAL-008") => Some(value.to_string()),
                 _ => None,
             }).collect();
             if let ([only], 1) = (repaired.as_slice(), errors.len()) {

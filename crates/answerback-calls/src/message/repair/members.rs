@@ -1,8 +1,8 @@
 //! Fields under a wrong name, or one level too deep.
 
-use answerback_findings::{ValidationError, val};
+use answerback_findings::{ValidationError, call_codes};
 use answerback_json::Pointer;
-use answerback_json::patch::Operation;
+use answerback_json::patch::PatchOperation;
 use answerback_parse::Confidence;
 use answerback_redaction::kind_of_name;
 use serde_json::{Map, Value};
@@ -22,11 +22,11 @@ pub(super) fn concerns(finding: &ValidationError) -> bool {
 }
 
 fn is_missing(finding: &ValidationError) -> bool {
-    finding.error_code == val::REQUIRED_FIELD_MISSING.code && finding.is_error()
+    finding.error_code == call_codes::REQUIRED_FIELD_MISSING.code && finding.is_error()
 }
 
 fn is_unknown(finding: &ValidationError) -> bool {
-    finding.error_code == val::UNKNOWN_FIELD.code
+    finding.error_code == call_codes::UNKNOWN_FIELD.code
 }
 
 /// The changes for all findings about names, or `None` if one of them has to stay.
@@ -172,7 +172,7 @@ impl RepairObject<'_> {
         }
         let from = self.place.join(&wrapper.name);
         let read = is_read.then(|| RepairStep::replace(&from, inner, confidence));
-        let operation = Operation::Move { from, path: self.place.clone() };
+        let operation = PatchOperation::Move { from, path: self.place.clone() };
         Some(
             read.into_iter()
                 .chain([RepairStep { operation, confidence, is_lossless: false }])
