@@ -233,7 +233,7 @@ pub struct Case {
     pub allowed: Vec<DecisionKind>,
     /// The time at which the case expires if it is still undecided.
     pub expires: Timestamp,
-    /// What became of it so far.
+    /// The case's current state.
     pub state: CaseState,
 }
 

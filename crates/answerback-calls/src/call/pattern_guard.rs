@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(error.kind(), SchemaErrorKind::Backtracking);
     }
 
-    /// Whether a long text matches is not known. That refuses no call, wherever the pattern stands.
+    /// A long text that may or may not match never rejects a call, wherever the pattern is in the schema.
     #[test]
     fn a_text_that_may_match_refuses_no_call() {
         let slow = json!({"pattern": "^(?!y)"});

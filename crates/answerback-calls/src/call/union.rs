@@ -96,7 +96,7 @@ impl<'a> Judge<'a> {
                         self.note(branch);
                     }
                 }
-                // The judge detects these mistakes itself.
+                // The branch finder detects these mistakes itself.
                 ValidationErrorKind::Type { .. }
                 | ValidationErrorKind::Enum { .. }
                 | ValidationErrorKind::Constant { .. }

@@ -11,7 +11,7 @@ use crate::message::{ErrorFormatter, Failure, Formatting, Repair, SharedFormatte
 use crate::provider::ToolResult;
 use crate::retry::{Escalation, Outcome, Retry, RetryTracker, TOO_LONG};
 
-/// What became of a call.
+/// The result of checking and counting a call.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -19,7 +19,7 @@ use crate::retry::{Escalation, Outcome, Retry, RetryTracker, TOO_LONG};
 pub enum Status {
     /// It may run.
     Ok,
-    /// The model is told what is wrong and may try again.
+    /// The call does not run. The model gets the errors and may try again.
     Retry,
     /// A person is asked; the call does not run.
     Blocked,
@@ -48,22 +48,23 @@ pub struct Answer {
     pub tool_call_id: String,
     /// The tool's name, as sent but for secrets.
     pub tool: String,
-    /// Whether no error was found. A valid call is still blocked where a person stopped the calls, or the policy blocks
-    /// valid calls, too.
+    /// True if no error was found. A valid call is still blocked after a person stopped the calls, or if the
+    /// policy blocks valid calls too.
     pub valid: bool,
     /// The number of this attempt, from 1.
     pub attempt: u8,
-    /// How many there may be.
+    /// The number of allowed attempts.
     pub max_attempts: u8,
-    /// What became of it.
+    /// The result of the call.
     pub status: Status,
     /// Everything that was found. Of a valid call these are notes that go with its result.
     pub errors: Vec<ValidationError>,
-    /// What would make the call valid; of a valid call, what has. Secrets are left out.
+    /// The repair that would make the call valid or, for a valid call, the repair that was applied. Secrets
+    /// are redacted.
     pub repair: Option<Repair>,
-    /// What the model is told, when the call does not run.
+    /// The result sent to the model if the call does not run.
     pub result: Option<ToolResult>,
-    /// What a person is asked, when one is.
+    /// The question for a person, if the call is escalated.
     pub escalation: Option<Box<Escalation>>,
 }
 

@@ -15,7 +15,7 @@ use super::tools::Offer;
 
 /// The call to action that every layout can end in.
 pub(super) const GENERIC: &str = "Please correct these errors and try again.";
-/// How many fields a clause names.
+/// The highest number of fields that one clause names.
 const FIELDS: usize = 3;
 
 /// One sentence that says what to do, in at most `limit` characters: "Please provide the missing
@@ -37,7 +37,7 @@ pub(super) fn call_to_action(
     GENERIC.to_owned()
 }
 
-/// Whether the tool itself is not there: then there is nothing to correct in the arguments.
+/// Returns true if the tool does not exist. Then there is nothing to correct in the arguments.
 pub(super) fn asks_for_a_tool(aggregate: &Aggregate<'_>) -> bool {
     aggregate.groups.iter().any(|group| kind(group.finding) == CorrectionKind::Tool)
 }
@@ -57,7 +57,7 @@ fn sentence(clauses: &[String], rest: bool) -> String {
     sentence
 }
 
-/// What kinds of correction there are, in the order in which they are said.
+/// The kinds of correction, in the order of the sentence.
 #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
 enum CorrectionKind {
     Json,
@@ -138,8 +138,8 @@ fn rename_target(failure: &Failure<'_>, finding: &ValidationError) -> Option<Str
     Some(parent.join(&meant_field(failure, finding)?).as_str().to_owned())
 }
 
-/// What kind of correction a finding calls for, and of what. `renamed` are all places that get the value of
-/// an unknown field.
+/// Returns the kind of correction that a finding calls for, and its target. `renamed` lists all places that
+/// get the value of an unknown field.
 fn part(
     failure: &Failure<'_>,
     group: &FindingGroup<'_>,
@@ -363,7 +363,7 @@ fn name(group: &FindingGroup<'_>) -> String {
     if group.path.is_empty() {
         return String::from("the arguments");
     }
-    // Far more than is shown; a path is longer only if somebody wants it to be.
+    // This limit is far above what is displayed. Only a crafted path is longer.
     let (path, _) = window(&group.path, 8 * NAME);
     let redacted = redact_pointer(path);
     let inner = &redacted[1..];

@@ -1,7 +1,7 @@
 //! Everything in fewer characters than the limit, whatever it is.
 //!
-//! What has to be there is bounded by construction and counted first. The findings then give way in
-//! steps: shorter actual values, shorter expectations and hints, one line each, fewer of them.
+//! The size of the required parts is bounded and subtracted first. The findings then shrink in steps: shorter
+//! actual values, shorter expectations and hints, one line each, fewer findings.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ use super::known::KnownFindings;
 use super::progress::{progress, repetition};
 use super::{ErrorFormatter, Failure, Formatting, Style, compact, detailed};
 
-/// How many characters each part of a finding may take, and what stands beside the findings.
+/// Limits the characters of each part of a finding, and selects the optional parts of the message.
 #[derive(Clone, Copy)]
 pub(super) struct Room {
     style: Style,
@@ -26,9 +26,9 @@ pub(super) struct Room {
     pub(super) hint: usize,
     /// Of the call to action.
     action: usize,
-    /// Whether progress, a proposed repair and advice are shown.
+    /// Includes progress, a proposed repair and advice.
     extras: bool,
-    /// Whether a repeated call is called one.
+    /// Points out that the call repeats an earlier one.
     repetition: bool,
 }
 
@@ -53,7 +53,7 @@ const COMPACT: Room = Room {
     ..ROOMY
 };
 const SHORT: Room = Room { text: 120, expected: 60, hint: 0, extras: false, ..COMPACT };
-/// One finding of this size fits the smallest limit beside the longest name of a tool.
+/// The smallest limits. One such finding fits into the shortest message, even with the longest tool name.
 const TIGHT: Room =
     Room { place: 64, text: 72, expected: 32, action: 0, repetition: false, ..SHORT };
 

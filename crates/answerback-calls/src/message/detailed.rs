@@ -34,7 +34,7 @@ fn line(message: &mut String, label: &str, text: &str, room: usize) {
     message.push_str(&cut(text, room));
 }
 
-/// Where a repeated finding stands: a few of its places, the first and the last among them.
+/// Returns a few places of a repeated finding, including the first and the last.
 fn places(entry: &Entry<'_>) -> String {
     const SHOWN: usize = 4;
     let group = entry.group;

@@ -84,7 +84,7 @@ impl<'g> Entry<'g> {
         }
     }
 
-    /// What was expected, in the form that the room calls for.
+    /// Returns the expected value, in the full or the short form, depending on the limits.
     pub(super) fn expected(&self, room: &Room) -> Option<&str> {
         let full = self.expected.as_deref()?;
         // Bytes are at least as many as characters: a list that might be cut is named in short.
@@ -184,8 +184,8 @@ pub(super) fn secret_kind(
     })
 }
 
-/// What is wrong with a secret, without showing it. Where the message cannot hold the value there is
-/// nothing to replace.
+/// Returns the message for a finding about a secret, without its value. Returns `None` if the original
+/// message cannot contain the value.
 fn message_without_value(code: &str) -> Option<&'static str> {
     Some(match code {
         "VAL-001" | "VAL-005" => return None,
@@ -200,12 +200,12 @@ fn message_without_value(code: &str) -> Option<&'static str> {
     })
 }
 
-/// How long a list of options may become before only the nearest are named.
+/// The longest list of options, in characters. A longer one is reduced to the nearest options.
 const OPTIONS: usize = 300;
-/// How many options are named then.
+/// The number of options that a reduced list names.
 const NEAREST: usize = 5;
 
-/// What would be right, in full and in short.
+/// Returns the expected value, in full and in short.
 fn expected<'g>(
     finding: &'g ValidationError,
     part: Option<&SchemaPart<'_>>,
@@ -238,7 +238,7 @@ pub(super) fn permitted_values<'f>(
         .and_then(SchemaPart::options)
 }
 
-/// What the schema says about a field that is missing or written in the wrong way, quoted and short.
+/// Returns the schema's description of a field that is missing or malformed, quoted and shortened.
 fn description(finding: &ValidationError, failure: &Failure<'_>) -> Option<String> {
     let is_missing = finding.error_code == val::REQUIRED_FIELD_MISSING.code;
     let is_miswritten = [&val::TYPE_MISMATCH, &val::PATTERN_MISMATCH, &val::FORMAT_VIOLATION]

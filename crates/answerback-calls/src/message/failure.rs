@@ -11,23 +11,24 @@ use crate::retry::{Noted, Repetition};
 pub struct Failure<'a> {
     /// The tool's name, as the model wrote it.
     pub tool: &'a str,
-    /// What is wrong, in any order.
+    /// The findings, in any order.
     pub findings: &'a [ValidationError],
-    /// Which attempt this was, from 1.
+    /// The number of this attempt, starting at 1.
     pub attempt: u32,
-    /// How many attempts there are.
+    /// The number of allowed attempts.
     pub max_attempts: u32,
     /// The schema of the tool's arguments. With it, hints can name the fields and values that exist.
     pub schema: Option<&'a Value>,
-    /// What was wrong in the previous attempt, where that is known.
+    /// The errors of the previous attempt, if they are known.
     pub previous: Option<&'a [Noted]>,
-    /// Whether more was wrong in the previous attempt than `previous` lists; then nobody can say what is new.
+    /// True if the previous attempt had more errors than `previous` lists. Then the message cannot say which
+    /// errors are new.
     pub previous_is_cut: bool,
-    /// How this call repeats an earlier one.
+    /// The way in which this call repeats an earlier one.
     pub repetition: Repetition,
     /// A proposed repair in one line, such as a JSON Patch.
     pub repair: Option<&'a str>,
-    /// What was worked out about its findings, while a message is written.
+    /// The data computed for its findings, cached while a message is written.
     pub(super) known: Option<&'a KnownFindings<'a>>,
 }
 
@@ -48,7 +49,7 @@ impl<'a> Failure<'a> {
         }
     }
 
-    /// What was worked out about a finding before.
+    /// Returns the cached data of a finding.
     pub(super) fn known(&self, finding: &ValidationError) -> Option<&KnownFinding<'a>> {
         self.known?.find(self, finding)
     }

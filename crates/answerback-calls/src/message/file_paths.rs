@@ -34,7 +34,7 @@ impl ErrorFormatter for FilePathFormatter {
     }
 }
 
-/// What is wrong with a path, as far as its beginning tells.
+/// Names the mistake in a path, as far as the beginning of the path shows it.
 fn path_fault(finding: &ValidationError) -> &'static str {
     let actual = finding.actual_value.as_deref().map(redact).unwrap_or_default();
     let path = actual.trim_matches('"');

@@ -2,11 +2,11 @@ use answerback_findings::ValidationError;
 
 use super::{Failure, Formatting, budget, hint};
 
-/// Turns a failed call into what the model is told.
+/// Writes the message for the model about a failed call.
 ///
-/// The structure of the message and its bounds are the same for every tool. A formatter for certain
-/// tools gives hints and advice that only somebody who knows the tool can give; the text of both is
-/// quoted, redacted and cut like everything else.
+/// The structure of the message and its bounds are the same for every tool. A formatter for certain tools
+/// adds hints and advice that require knowledge of the tool. Both texts are quoted, redacted and cut like
+/// everything else.
 ///
 /// ```
 /// use answerback_findings::{Severity, ValidationError};
@@ -25,13 +25,14 @@ use super::{Failure, Formatting, budget, hint};
 /// assert!(message.contains("one SELECT statement"));
 /// ```
 pub trait ErrorFormatter {
-    /// How to mend one finding, in a sentence. By default the standard hint: "did you mean" for closed
-    /// sets, the rule for open values.
+    /// Returns a sentence that says how to fix one finding. The default is the standard hint: "did you mean"
+    /// for closed sets, the rule for open values.
     fn hint(&self, failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
         hint::standard(failure, finding)
     }
 
-    /// What a caller of this tool should know, in a sentence before the call to action. By default nothing.
+    /// Returns a sentence of advice about the tool. It is placed before the call to action. The default is
+    /// none.
     fn advice(&self, failure: &Failure<'_>) -> Option<String> {
         let _ = failure;
         None

@@ -104,7 +104,7 @@ impl Formatters {
         self
     }
 
-    /// Whether a formatter has this name.
+    /// Returns true if a formatter has this name.
     pub fn contains(&self, name: &str) -> bool {
         self.named.contains_key(name)
     }

@@ -1,5 +1,5 @@
-//! How to mend one finding: "did you mean" for closed sets, the rule for open values. Never a value
-//! made up for the model to copy.
+//! Writes the hint for one finding: "did you mean" for closed sets, the rule for open values. A hint never
+//! invents a value, because the model would copy it.
 
 use std::fmt::Write;
 
@@ -195,7 +195,7 @@ fn type_of_preview(preview: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether the value of an unknown field has the type that a missing one asks for, as far as is known.
+/// Returns true if the value of an unknown field may have the type that a missing field requires.
 fn may_be_same(
     failure: &Failure<'_>,
     unknown: &ValidationError,
@@ -300,7 +300,7 @@ fn example(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
     ))
 }
 
-/// What values of a format look like. These are the rule, not a proposal.
+/// Returns an example that shows the form of a format's values. It is the rule, not a proposal.
 fn format_example(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
     let declared = failure
         .part(finding)
@@ -315,8 +315,7 @@ fn format_example(failure: &Failure<'_>, finding: &ValidationError) -> Option<St
     formats.max_by_key(|(name, _)| name.len()).map(|(_, look)| (*look).to_owned())
 }
 
-/// Which time zone is meant and what a value that is not there would be, only the model can know, so no
-/// sentence suggests one.
+/// Only the model can know the time zone or a missing value, so no sentence suggests one.
 const FORMATS: &[(&str, &str)] = &[
     (
         "date-time",

@@ -6,10 +6,11 @@ use serde_json::Value;
 use super::Failure;
 use super::schema::SchemaPart;
 
-/// What entries, hints and the call to action ask about each finding that is shown, worked out once.
+/// Caches what entries, hints and the call to action need about each displayed finding.
 #[derive(Debug)]
 pub(super) struct KnownFindings<'a> {
-    /// What it was worked out from: a formatter may go on with another schema or other findings.
+    /// The schema that the cached data was computed from. A formatter may continue with another schema or
+    /// other findings.
     schema: Option<&'a Value>,
     findings: &'a [ValidationError],
     shown: Vec<KnownFinding<'a>>,
@@ -20,7 +21,7 @@ pub(super) struct KnownFinding<'a> {
     finding: &'a ValidationError,
     /// The part of the schema that it is about.
     pub(super) part: Option<SchemaPart<'a>>,
-    /// The field that was probably meant by an unknown one, once somebody asked.
+    /// The field that was probably meant by an unknown one, computed on first use.
     pub(super) meant_field: OnceLock<Option<String>>,
 }
 
@@ -35,7 +36,7 @@ impl<'a> KnownFindings<'a> {
         Self { schema, findings, shown: shown.collect() }
     }
 
-    /// What is known of this very finding of this very failure.
+    /// Returns the cached data of this finding of this failure.
     pub(super) fn find(
         &self,
         failure: &Failure<'_>,

@@ -1,4 +1,4 @@
-//! What a model is told when its call is wrong.
+//! Correction messages: the text that a model gets for an invalid call.
 //!
 //! A [`Failure`] goes in, a text comes out: a summary line with the attempt, a bullet for every
 //! finding with what was expected, what came and a hint, and a call to action. The text is strictly

@@ -4,7 +4,7 @@ use super::Failure;
 use super::entry::place;
 use crate::retry::{Repetition, noted_place};
 
-/// How many places each list of the progress line names.
+/// The number of places that each list of the progress line names.
 const PLACES: usize = 3;
 /// The longest place in it, in characters.
 const PLACE: usize = 48;
@@ -28,7 +28,7 @@ pub(super) fn progress(failure: &Failure<'_>) -> Option<String> {
     Some(format!("Fixed: {fixed} · Still failing: {still} · New: {new}"))
 }
 
-/// What is said first about a call that repeats what failed before. It asks for another call, not for none.
+/// Returns the first line of the message for a call that repeats a failed one. It asks for a different call.
 pub(super) fn repetition(failure: &Failure<'_>) -> Option<String> {
     let left = failure.max_attempts.saturating_sub(failure.attempt);
     let chances = match left {

@@ -34,7 +34,7 @@ fn read_file() -> Value {
     })
 }
 
-/// What a check of `{"pth": "src/main.rs", "encoding": "uft8", "limit": "10"}` finds.
+/// Returns the findings for `{"pth": "src/main.rs", "encoding": "uft8", "limit": "10"}`.
 fn typical() -> Vec<ValidationError> {
     vec![
         finding("VAL-005", "/pth", "Unknown field 'pth'")
@@ -528,7 +528,7 @@ fn any_finding() -> impl Strategy<Value = ValidationError> {
         })
 }
 
-/// What every message must be, whatever it was made from.
+/// Checks the properties of every message, whatever its input was.
 fn check(message: &str, failure: &Failure<'_>, limit: usize) -> Result<(), TestCaseError> {
     prop_assert!(message.chars().count() < limit, "{} characters", message.chars().count());
     let acts = |character: char| {

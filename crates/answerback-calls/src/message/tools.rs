@@ -1,4 +1,4 @@
-//! Which tool was meant by a call of one that does not exist.
+//! Finds the tool that was meant by a call of an unknown tool.
 
 mod called;
 mod fields;
@@ -26,17 +26,16 @@ pub struct Tool<'t> {
     pub schema: &'t Value,
 }
 
-/// How many tools a message names.
+/// The number of tools that a message names.
 const NAMED: usize = 5;
 /// The longest name shown, in characters.
 const NAME: usize = 128;
 /// The score from which a tool is put forward as the one meant.
 const CREDIBLE: f64 = 0.4;
 
-/// The tools that may have been meant, nearest first: by name, word for word, and by how well the
-/// arguments fit each tool's schema. A call that wraps others (`multi_tool_use.parallel`) is looked
-/// into, for the names and the arguments inside. Whoever asks about the same tools again keeps
-/// [`OfferedTools`].
+/// Returns the tools that may have been meant, nearest first. It compares the names word by word, and the
+/// arguments with each tool's schema. For a call that wraps others (`multi_tool_use.parallel`) it compares
+/// the inner names and arguments. A caller that asks about the same tools again should keep [`OfferedTools`].
 ///
 /// ```
 /// use answerback_calls::message::{Tool, nearest_tools};
@@ -141,12 +140,12 @@ impl OfferedTools {
     }
 }
 
-/// What is expected where there are no tools.
+/// The expected value if there are no tools.
 const NONE_AVAILABLE: &str = "no tool is available";
-/// What stands before the tool that is put forward.
+/// The words before the suggested tool.
 const DID_YOU_MEAN: &str = "; did you mean ";
 
-/// What the finding of an unknown tool offers instead.
+/// The alternative that the finding of an unknown tool offers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Offer<'f> {
     /// A tool that was probably meant, in its quotes.
@@ -172,7 +171,7 @@ impl<'f> Offer<'f> {
     }
 }
 
-/// How near a tool is to a call.
+/// The similarity of a tool to a call.
 #[derive(Clone, Copy, Debug, Default)]
 struct Score {
     name: f64,

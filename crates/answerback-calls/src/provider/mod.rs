@@ -1,7 +1,7 @@
 //! The tool-call and tool-result shapes of MCP, OpenAI, Anthropic, Gemini and Bedrock.
 //!
-//! Each provider's file says where things stand in its messages; reading, echoing and answering are
-//! written once, here. Nothing is judged: arguments that are not JSON are read as the text they are.
+//! Each provider's file describes the places of values in its messages. The code that reads messages and
+//! writes results is shared. Nothing is validated: arguments that are not JSON are read as text.
 
 mod anthropic;
 mod bedrock;
@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 pub use tool_result::{ToolResult, ToolRole, ToolStatus};
 use wire::Wire;
 
-/// Whose shapes a conversation uses.
+/// The provider whose message shapes a conversation uses.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Provider {
@@ -44,7 +44,7 @@ pub enum Provider {
 pub struct Tool {
     /// Its name.
     pub name: String,
-    /// What it says it does.
+    /// The tool's description of itself.
     pub description: Option<String>,
     /// The JSON Schema of its arguments: `null` where the tool declares none although its provider asks for
     /// one, and whatever else stands in its place where that is no schema.
@@ -57,7 +57,7 @@ pub struct Tool {
 pub struct ToolCall {
     /// The id of this call, or `call_1`, `call_2`, … where the provider gave none.
     pub id: String,
-    /// Whether the provider gave the id.
+    /// True if the provider assigned the id.
     pub has_id: bool,
     /// The tool's name, as sent.
     pub name: String,
@@ -216,7 +216,7 @@ impl Provider {
         legal
     }
 
-    /// Whose shape an entry of a list of tools has, where it shows that itself.
+    /// Recognizes the provider from the shape of one entry of a list of tools.
     fn of_entry(entry: &Value) -> Option<Self> {
         let has = |name: &str| entry.get(name).is_some_and(|value| !value.is_null());
         let is_named = has("name");
@@ -314,11 +314,11 @@ pub struct UnknownProvider(String);
 #[error("not {provider}'s shape: expected {expected} at {place:?}", place = .place.as_str())]
 #[non_exhaustive]
 pub struct ShapeError {
-    /// Whose shape was expected.
+    /// The expected provider.
     pub provider: Provider,
-    /// Where it differs.
+    /// The place of the difference.
     pub place: Pointer,
-    /// What should be there.
+    /// The expected content.
     pub expected: &'static str,
 }
 

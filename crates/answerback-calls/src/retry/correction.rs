@@ -7,16 +7,16 @@ use super::{Call, Redactor};
 
 /// Room for the arguments, in bytes of JSON.
 const BYTES: usize = 1024;
-/// What a model is told about marks in the arguments.
+/// The sentence that explains the marks in the arguments to the model.
 const FILLED_IN: &str =
     "\n\nSend marks such as [redacted: token] as they are: what they stand for is filled in.";
 
-/// What is said instead of arguments that there is no room for.
+/// The sentence that replaces arguments that do not fit into the message.
 pub(crate) const TOO_LONG: &str = "A person corrected the arguments of this call; they are too long to be repeated \
     here. Ask them for the arguments.";
 
-/// Whether a model can be told these arguments, once a person corrected a call to them. Longer ones run only as the
-/// answer to a call that still waits for them.
+/// Returns true if the message for a model can contain these arguments, after a person corrected a call to
+/// them. Longer arguments run only as the answer to a call that still waits for them.
 pub fn can_be_told(arguments: &Value, redactor: &dyn Redactor) -> bool {
     Correction::of(arguments, redactor).is_some()
 }
@@ -36,8 +36,8 @@ impl Correction {
         is_whole.then_some(Self(told))
     }
 
-    /// All that the model is told of a call that does not run while these wait: anything beside them would be another
-    /// proposal.
+    /// Returns the whole message for a call that does not run while this correction waits. Any other text
+    /// would be a second proposal.
     pub(super) fn instead_of_message(&self, tool: &str, hides: bool) -> String {
         let marks = if hides { FILLED_IN } else { "" };
         format!(
@@ -46,7 +46,8 @@ impl Correction {
         )
     }
 
-    /// What goes with the result of a call that fits by itself; nothing, where it is what the person wrote.
+    /// Returns the note for the result of a call that is valid by itself, or `None` if the call equals the
+    /// correction.
     pub(super) fn beside_result(&self, call: &Call<'_>) -> Option<String> {
         let told: Value = serde_json::from_str(&self.0).ok()?;
         let is_told = call.arguments.digest() == Digest::of(&told);

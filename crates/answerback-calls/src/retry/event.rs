@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::case::Decision;
 
-/// What a model sent as the arguments of a call.
+/// The arguments of a call as the model sent them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a text is JSON or it is not")]
 pub enum Sent<'a> {
@@ -76,9 +76,9 @@ pub struct Call<'a> {
     pub shown: Option<&'a Value>,
     /// Every finding. One error makes the call a failing one; notes alone do not.
     pub findings: &'a [ValidationError],
-    /// Whether the tool's schema could not be used. Such a call is passed on and never counted.
+    /// True if the tool's schema could not be used. Such a call is forwarded and never counted.
     pub unchecked: bool,
-    /// Whether there is no such tool. Then its name is the model's own, and no metric has it.
+    /// True if there is no such tool. The model invented its name, so metrics do not use it.
     pub unknown_tool: bool,
     /// The turn, where the caller knows it; otherwise failures share an attempt until its answer is
     /// delivered.
@@ -157,13 +157,13 @@ impl<'a> Call<'a> {
         self
     }
 
-    /// Whether an error was found. Warnings and notes alone let a call proceed.
+    /// Returns true if an error was found. Warnings and notes alone let a call proceed.
     pub fn is_failing(&self) -> bool {
         !self.unchecked && self.findings.iter().any(ValidationError::is_error)
     }
 }
 
-/// What happens to a key.
+/// An event that changes the state of a key.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "whoever drives a key has to know all of them")]
 pub enum Event<'a> {
@@ -175,7 +175,7 @@ pub enum Event<'a> {
     Decision {
         /// The id of the escalation and its case.
         case: &'a UuidV7,
-        /// What was decided.
+        /// The decision.
         decision: &'a Decision,
     },
 }

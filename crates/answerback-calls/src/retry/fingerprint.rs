@@ -20,7 +20,8 @@ pub(super) struct Prints {
     pub(super) digest: Digest,
     pub(super) call: Fingerprint,
     pub(super) errors: Fingerprint,
-    /// What stood at the places of the errors; `None` where there are too many of them, or no places.
+    /// A hash of the values at the places of the errors. It is `None` if there are too many errors, or no
+    /// places.
     pub(super) values: Option<u64>,
 }
 

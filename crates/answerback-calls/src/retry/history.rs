@@ -36,10 +36,10 @@ pub struct Noted {
     pub code: String,
     /// The place, with `*` for array indices: `/items/*/qty`.
     pub path: String,
-    /// How many errors stand for this.
+    /// The number of errors in this group.
     pub count: u32,
-    /// What the first of them says, redacted: `Type mismatch on 'path' (got: integer)`. A state that has no room for it
-    /// leaves it out; an escalation always has it.
+    /// The redacted message of the first error: `Type mismatch on 'path' (got: integer)`. A state without
+    /// room for it omits it. An escalation always has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -50,7 +50,7 @@ impl Noted {
         Self { code: code.into(), path: path.into(), count: 1, message: None }
     }
 
-    /// What code and place prove, without details.
+    /// Returns the message that follows from code and place alone, without details.
     fn plain_message(&self) -> String {
         let (what, is_whole) = wording(&self.code, &self.path, None);
         if is_whole { what } else { format!("{what} {}", field_of(&self.path)) }
@@ -68,7 +68,7 @@ fn json_bytes(text: &str) -> usize {
     text.len() + escaped + r#","message":"""#.len()
 }
 
-/// What is left for one attempt of what all attempts of a key share.
+/// The remaining space for one attempt, out of the space that all attempts of a key share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     /// Groups of findings, with those that the attempt has.
@@ -100,21 +100,21 @@ impl Room {
 pub struct Attempt {
     /// The first error in one line, and how many more there were.
     pub summary: String,
-    /// What was wrong, grouped, as far as there was room.
+    /// The errors, grouped, as far as they fit.
     pub errors: Vec<Noted>,
-    /// How many errors found no room in `errors`.
+    /// The number of errors that did not fit into `errors`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub omitted: u32,
     /// When its first call failed, in milliseconds since 1970.
     #[serde(rename = "at")]
     pub at_millis: i64,
-    /// How many failing calls share it.
+    /// The number of failing calls in this attempt.
     #[serde(rename = "n")]
     pub calls: u16,
     #[serde(rename = "fp")]
     prints: Vec<(Fingerprint, Fingerprint)>,
-    /// What stood at the places of the errors, in the order of `prints`; 0 where it is not known. States
-    /// written by older versions have none.
+    /// Hashes of the values at the places of the errors, in the order of `prints`; 0 for an unknown value.
+    /// States written by older versions have none.
     #[serde(default, rename = "v", skip_serializing_if = "Vec::is_empty")]
     values: Vec<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -129,7 +129,7 @@ const fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// Whether a model is going round in circles.
+/// The way in which a model repeats failed calls.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "the contract names exactly these")]
 pub enum Repetition {
@@ -228,7 +228,7 @@ impl Attempt {
         self.errors.iter().enumerate().map(described).collect()
     }
 
-    /// How many errors its calls had.
+    /// Returns the number of errors of its calls.
     fn error_count(&self) -> u32 {
         let listed = self.errors.iter().fold(0_u32, |sum, noted| sum.saturating_add(noted.count));
         listed.saturating_add(self.omitted)
@@ -273,7 +273,7 @@ impl Attempt {
         self.prints.iter().any(|(known, _)| *known == call)
     }
 
-    /// Whether a call of this attempt had the same errors and the same values at their places.
+    /// Returns true if a call of this attempt had the same errors and the same values at their places.
     fn has_values(&self, prints: &Prints) -> bool {
         let Some(values) = prints.values else { return false };
         let known = self.prints.iter().zip(&self.values);
@@ -285,7 +285,7 @@ impl Attempt {
     }
 }
 
-/// How a failing call relates to the attempts before its own.
+/// Compares a failing call with the attempts before its own.
 pub(super) fn repetition(prints: &Prints, earlier: &[Attempt]) -> Repetition {
     let Some((previous, older)) = earlier.split_last() else { return Repetition::None };
     let Prints { call, errors, .. } = *prints;
@@ -369,8 +369,8 @@ fn field_of(place: &str) -> String {
     }
 }
 
-/// What is wrong by a code, in the document's words, and whether that is the whole sentence: otherwise the name of the
-/// field follows.
+/// Returns the words for a code, as the specification writes them. The flag is true for a whole sentence;
+/// otherwise the field's name follows.
 fn wording(code: &str, place: &str, keyword: Option<&str>) -> (String, bool) {
     let keyword = keyword.unwrap_or_default();
     let by_bound = |upper: &str, lower: &str, neither: &str| {
@@ -410,7 +410,7 @@ fn is_lower(keyword: &str) -> bool {
     keyword.starts_with("min") || keyword == "exclusiveMinimum"
 }
 
-/// What is wrong, in the document's words: "Missing required field 'path'".
+/// Returns the sentence for a finding, as the specification writes it: "Missing required field 'path'".
 fn phrase(finding: &ValidationError, sent: Sent<'_>, redactor: &dyn Redactor) -> String {
     let place = shown_place(&finding.field_path, redactor);
     let keyword = finding.schema_path.as_ref().and_then(Pointer::last).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! How often a model may try: attempts, the escalation to a person, and what the person decides.
+//! Limits the attempts of a model: counting, the escalation to a person, and the person's decision.
 //!
 //! [`step()`] is the whole rule, as a pure function over a [`State`] that memory or a database keeps;
 //! [`RetryTracker`] keeps states in memory. [`FailureTally`] finds the schemas that look wrong.

@@ -3,7 +3,7 @@ use super::{Call, Context, FailureTally, Outcome};
 /// Tells operators about a checked call: a structured `tracing` event (feature `tracing`), counters
 /// (feature `metrics`), and the tally that finds suspect schemas. Never a value of an argument.
 ///
-/// [`super::RetryTracker`] does this itself; whoever keeps states elsewhere calls it once a call.
+/// [`super::RetryTracker`] calls this itself. A caller that stores states elsewhere calls it once per call.
 ///
 /// The events carry `tool_name`, `error_count`, `retry_attempt`, `max_retries`, `errors` (a JSON list
 /// of `path` and `code`) and `correlation_id`. Errors are logged at WARN, warnings at INFO, notes at
@@ -71,7 +71,7 @@ fn log(call: &Call<'_>, outcome: &Outcome, context: &Context<'_>) {
         Outcome::Stopped { .. } | Outcome::Applied | Outcome::Ignored => 0,
     };
     let Some(severity) = call.findings.iter().map(|finding| finding.severity).min() else { return };
-    // Notes beside errors are left for when the errors are gone.
+    // Notes are held back while there are errors.
     let told = || call.findings.iter().filter(|finding| finding.severity == severity);
     let errors: serde_json::Value = told()
         .take(MOST_LISTED)
@@ -220,7 +220,7 @@ mod tests {
             .with_actual("s3cret")
     }
 
-    /// What operators see while a model fails twice, with a note between.
+    /// Returns the log and the metrics of a model that fails twice, with a note in between.
     fn observed() -> (String, String) {
         let (log, counters) = (Arc::new(Mutex::new(String::new())), Counters::default());
         let tracker = RetryTracker::new(2);

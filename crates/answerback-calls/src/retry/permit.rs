@@ -3,17 +3,17 @@ use serde::{Deserialize, Serialize};
 
 /// Lets the arguments that a person corrected run once.
 ///
-/// Where they hold more than the model may see, it is told them with marks for what is hidden. When it sends them as it
-/// was told, whoever keeps the state opens the sealed ones and runs those. The key with which they are sealed is never
-/// in the state.
+/// Arguments with parts that the model may not see are sent to it with marks in place of these parts. When
+/// the model sends them back, the owner of the state decrypts the sealed arguments and runs those. The
+/// encryption key is never in the state.
 #[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct Permit {
     /// The case that the person decided.
     pub case: UuidV7,
-    /// The digest of the arguments as the model is told them.
+    /// The digest of the arguments as sent to the model.
     pub digest: Digest,
-    /// The arguments that run, encrypted; empty, where the model is told all of them.
+    /// The arguments that run, encrypted. It is empty if the model gets all of them.
     pub sealed: String,
 }
 
@@ -32,7 +32,7 @@ impl Permit {
         Self { case, digest, sealed: String::new() }
     }
 
-    /// Whether the model is told less than what runs.
+    /// Returns true if the model gets less than what runs.
     pub fn hides(&self) -> bool {
         !self.sealed.is_empty()
     }

@@ -3,7 +3,7 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-/// What happens to valid calls while a key is blocked.
+/// The handling of valid calls while a key is blocked.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::exhaustive_enums, reason = "the contract defines exactly these two")]
@@ -15,7 +15,7 @@ pub enum WhileBlocked {
     AllowValid,
 }
 
-/// How often a model may try, and what happens then.
+/// The limit on attempts, and the consequences of reaching it.
 ///
 /// ```
 /// use answerback_calls::retry::Policy;
@@ -27,13 +27,13 @@ pub enum WhileBlocked {
 #[non_exhaustive]
 pub struct Policy {
     max_attempts: u8,
-    /// What happens to valid calls while a key is blocked.
+    /// The handling of valid calls while a key is blocked.
     pub while_blocked: WhileBlocked,
-    /// Whether a call, an error set or an A-B-A that comes again is escalated at once.
+    /// Escalates at once when a call, a set of errors or an A-B-A pattern repeats.
     pub escalate_on_repetition: bool,
-    /// How long a key stays blocked, or stopped, without a decision, in seconds.
+    /// The time in seconds for which a key stays blocked or stopped without a decision.
     pub blocked_seconds: u32,
-    /// How long an open key is remembered without a call, in seconds.
+    /// The time in seconds for which an open key is remembered without a call.
     pub idle_seconds: u32,
 }
 
@@ -41,7 +41,7 @@ impl Policy {
     /// The numbers of attempts that can be configured.
     pub const ATTEMPTS: RangeInclusive<u8> = 1..=10;
 
-    /// How many failing turns it takes until a person is asked.
+    /// The number of failing turns after which a person decides.
     pub const fn max_attempts(&self) -> u8 {
         self.max_attempts
     }

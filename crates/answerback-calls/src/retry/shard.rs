@@ -5,8 +5,8 @@ use hashbrown::HashTable;
 
 use super::{RetryKey, State};
 
-/// A part of the tracker's keys, behind one lock. Whoever asks brings the hash of the key, which has
-/// chosen the shard already: no key is hashed twice.
+/// A part of the tracker's keys, behind one lock. The caller passes the hash of the key, which already
+/// selected the shard, so that no key is hashed twice.
 pub(super) struct Shard {
     /// The most open keys, and the most blocked ones.
     most: usize,
@@ -25,8 +25,8 @@ struct ShardEntry {
     state: Option<Box<State>>,
     /// The place in the order of open or blocked keys.
     serial: u64,
-    /// When the state is forgotten, in milliseconds since 1970. Like the attempts it is kept beside the
-    /// key: whoever only asks for them spares a look at the state, which lies elsewhere in memory.
+    /// The expiry of the state, in milliseconds since 1970. Like the attempts, it is stored next to the key.
+    /// A query for them then needs no access to the state, which is elsewhere in memory.
     expires: i64,
     attempts: u8,
     is_blocked: bool,
@@ -58,12 +58,12 @@ impl Shard {
         self.entries.len()
     }
 
-    /// How many attempts of a key have failed; none when its time is up.
+    /// Returns the number of failed attempts of a key, or 0 if its state expired.
     pub(super) fn attempts(&self, hash: u64, key: &RetryKey, now: Timestamp) -> u8 {
         self.find(hash, key, now).map_or(0, |entry| entry.attempts)
     }
 
-    /// What is remembered of a key, unless its time is up.
+    /// Returns the state of a key, or `None` if it expired.
     pub(super) fn state(&self, hash: u64, key: &RetryKey, now: Timestamp) -> Option<&State> {
         self.find(hash, key, now)?.state.as_deref()
     }

@@ -20,8 +20,8 @@ const GUIDANCE_BYTES: usize = 1024;
 
 /// All that is remembered of a key, in one value that stays under [`State::MAX_BYTES`] as JSON.
 ///
-/// Whoever keeps it only loads it, calls [`super::step()`] and swaps it in when nobody else did first.
-/// A key without a state has nothing to remember.
+/// Its owner loads it, calls [`super::step()`] and stores the result, if the state is unchanged. A key
+/// without a state has no history.
 #[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
 pub struct State {
     #[serde(rename = "v")]
@@ -33,7 +33,7 @@ pub struct State {
     /// The call that a person is asked about, where it is another than the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last: Option<Box<OriginalCall>>,
-    /// Whether the model has the answer to the last attempt.
+    /// True if the model has the reply to the last attempt.
     answered: bool,
     /// Calls that a person let run once although they fail.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -41,7 +41,7 @@ pub struct State {
     /// A person's words for the model, said once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     guidance: Option<String>,
-    /// A person's corrected arguments as the model is told them, until a call has run.
+    /// A person's corrected arguments, as sent to the model, until a call has run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     correction: Option<Correction>,
     /// A person's corrected arguments, which run once.
@@ -74,7 +74,7 @@ impl TryFrom<u8> for Version {
     }
 }
 
-/// Where a key stands.
+/// The phase that a key is in.
 #[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Phase {
@@ -103,7 +103,7 @@ pub struct OriginalCall {
     pub arguments: String,
     /// The digest of its arguments, whole and as sent.
     pub digest: Digest,
-    /// Where its record is, if there is one.
+    /// The location of its record, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<String>,
 }
@@ -131,7 +131,7 @@ impl State {
     /// leaves and the next valid call takes away, comes on top.
     pub const MAX_BYTES: usize = 10_000;
 
-    /// How many attempts have failed.
+    /// Returns the number of failed attempts.
     pub fn attempt_count(&self) -> u8 {
         u8::try_from(self.attempts.len()).unwrap_or(u8::MAX)
     }
@@ -156,7 +156,7 @@ impl State {
         &self.tool
     }
 
-    /// Whether a person is asked, or said no.
+    /// Returns true if a person is deciding, or rejected the calls.
     pub fn is_blocked(&self) -> bool {
         !matches!(self.phase, Phase::Open)
     }
@@ -171,12 +171,13 @@ impl State {
         self.expires
     }
 
-    /// Whether the key is to be forgotten.
+    /// Returns true if the key expired and can be deleted.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         now.unix_millis() >= self.expires
     }
 
-    /// What a person is asked, while one is. The same state gives the same record, so its digest holds.
+    /// Returns the question for a person, if one is open. Equal states give equal records, so the digest
+    /// stays valid.
     pub fn escalation(&self) -> Option<Escalation> {
         match &self.phase {
             Phase::Blocked { case } => Some(Escalation::new(case.clone(), self)),
@@ -184,7 +185,7 @@ impl State {
         }
     }
 
-    /// The arguments of a person that run when the model sends what it was told.
+    /// Returns a person's arguments, which run when the model sends them as it received them.
     pub fn permit(&self) -> Option<&Permit> {
         self.permit.as_ref()
     }
@@ -196,7 +197,7 @@ impl State {
         self
     }
 
-    /// Forgets them: a permit is used once, and the model need not be told what ran.
+    /// Removes the permit. A permit is used once, and the model does not need a message about what ran.
     #[must_use]
     pub fn without_permit(mut self) -> Self {
         self.forget_correction();
@@ -302,8 +303,8 @@ impl State {
         self.last = None;
     }
 
-    /// Lets the calls that the person saw run once: the first one and the one that they were asked about. Others that
-    /// were made beside it nobody saw.
+    /// Lets the calls that the person saw run once: the first one, and the one that caused the escalation.
+    /// The person did not see other parallel calls.
     pub(super) fn waive(&mut self) {
         let seen = std::iter::once(&self.original).chain(self.last.as_deref());
         self.waived = seen.map(|call| Fingerprint::from(call.digest)).collect();
@@ -335,7 +336,7 @@ impl State {
         self.correction.as_ref()
     }
 
-    /// Whether the model is told less of them than what runs.
+    /// Returns true if the model gets less than what runs.
     pub(super) fn hides(&self) -> bool {
         self.permit.as_ref().is_some_and(Permit::hides)
     }

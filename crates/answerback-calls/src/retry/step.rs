@@ -9,13 +9,13 @@ use super::{
 };
 use crate::case::Decision;
 
-/// What holds while a step is taken.
+/// The settings and the time of a step.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Context<'a> {
-    /// How often a model may try.
+    /// The limit on attempts.
     pub policy: &'a Policy,
-    /// What takes secrets out of what is kept.
+    /// Redacts secrets in everything that is stored.
     pub redactor: &'a dyn Redactor,
     /// The time.
     pub now: Timestamp,
@@ -34,7 +34,7 @@ impl<'a> Context<'a> {
 pub struct Step {
     /// The new state, or nothing when there is nothing left to remember.
     pub state: Option<State>,
-    /// What to do.
+    /// The action to take.
     pub outcome: Outcome,
 }
 
@@ -114,7 +114,7 @@ fn on_call(state: Option<State>, call: &Call<'_>, context: &Context<'_>) -> Step
                 correction: state.correction().and_then(|it| it.beside_result(call)),
                 resolved: None,
             };
-            // An unchecked call says nothing about whether the model has learnt.
+            // An unchecked call does not show whether the model corrected its mistake.
             let kept = call.unchecked.then_some(state);
             Step::new(kept, Outcome::Proceed(proceed))
         }
@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(key.state, None);
         key.fail(1);
         let before = key.state.clone();
-        // A schema that cannot be used says nothing about the model.
+        // A schema that cannot be used is not the model's fault.
         let errors = [finding("VAL-001", "/path", Severity::Error)];
         let arguments = json!({});
         let call = Call::new("read_file", "1", &arguments, &errors, [0; 10]).with_unchecked(true);
@@ -440,7 +440,7 @@ mod tests {
             let Outcome::Blocked(blocked) = key.call(&last, &errors, Some(2)) else { panic!() };
             let shown = blocked.escalation.last_call.map(|call| call.arguments);
             assert_eq!(shown.as_deref(), Some(r#"{"n":2}"#));
-            // Made in the same turn, and shown to nobody.
+            // This call was made in the same turn, and the person did not see it.
             assert_eq!(told(&key.call(&beside, &errors, Some(2))), "blocked");
             key.decide(&Decision::Approve);
             assert_eq!(told(&key.call(sent, &errors, Some(3))), outcome, "{sent}");
@@ -453,7 +453,7 @@ mod tests {
         key.fail(1);
         key.fail(2);
         assert_eq!(told(&key.decide(&Decision::Approve)), "applied");
-        // Not for a call that nobody saw, which is counted like any other …
+        // A waiver does not cover a call that the person did not see. Such a call is counted as usual …
         assert_eq!(told(&key.fail(9)), "retry 1/2");
         // … but for the one that was shown, and for that one once.
         assert_eq!(told(&key.fail(2)), "waived");
@@ -480,12 +480,12 @@ mod tests {
                 "#);
             }
         }
-        // Whoever sends it has heard it …
+        // The model received the correction, so the result has no note …
         let Outcome::Proceed(proceed) = key.call(&json!({"path": "a"}), &[], None) else {
             panic!()
         };
         assert_eq!((proceed.correction, key.state), (None, None));
-        // … and whoever finds another way need not be sent round again.
+        // … and a model that finds another way does not need one either.
         let own_way = corrected().call(&json!({"path": "b"}), &[], None);
         let Outcome::Proceed(proceed) = own_way else { panic!() };
         insta::assert_snapshot!(proceed.correction.unwrap(), @r#"This call ran as it was sent. A person had corrected the one that failed before it to these arguments: {"path":"a"}"#);
@@ -734,7 +734,7 @@ mod tests {
 
         Send marks such as [redacted: token] as they are: what they stand for is filled in.
         "#);
-        // What ran is not told again.
+        // The arguments that ran are not sent again.
         key.state = key.state.map(State::without_permit);
         let Outcome::Proceed(proceed) = key.succeed() else { panic!() };
         assert_eq!((proceed.correction, key.state), (None, None));

@@ -10,11 +10,12 @@ use super::{Call, Redactor};
 const MOST_TOOLS: usize = 1000;
 /// The most places of one tool that are counted by name.
 const MOST_PLACES: usize = 200;
-/// What is counted beyond these bounds: names come from models and would otherwise never end.
+/// The name under which everything beyond these bounds is counted. Models invent names, so their number is
+/// unlimited.
 const OTHER: &str = "(other)";
-/// What metrics call every tool that nobody has.
+/// The label of all unknown tools in metrics.
 const UNKNOWN: &str = "(unknown)";
-/// A tool is judged from this many failing calls on.
+/// The number of failing calls from which a tool's places can be suspects.
 const ENOUGH_FAILURES: u64 = 10;
 
 /// A kind of error at one place of a tool's arguments: the code and the place.
@@ -57,13 +58,13 @@ pub struct Suspect {
     pub failed: u64,
 }
 
-/// What one call added: the bounded names under which it was counted.
+/// The names under which one call was counted, with bounded cardinality.
 #[cfg_attr(
     not(any(feature = "metrics", test)),
     expect(dead_code, reason = "only counters need the names")
 )]
 pub(super) struct Counted {
-    /// What metrics call the tool.
+    /// The tool's label in metrics.
     pub(super) label: String,
     pub(super) places: Vec<FailurePlace>,
     /// Places that became suspect with this call.
@@ -141,7 +142,7 @@ impl FailureTally {
 }
 
 impl ToolTally {
-    /// Whether a place has half of the tool's failures, `fewer` failing calls ago.
+    /// Returns true if a place has half of the tool's failures, `fewer` failing calls ago.
     fn is_suspect(&self, place: &FailurePlace, fewer: u64) -> bool {
         // Broken JSON, an invented tool and what found no room say nothing about one schema's place.
         let speaks = place.0 != "VAL-004" && !place.1.is_empty() && place.1 != OTHER;

@@ -70,7 +70,7 @@ impl RetryTracker {
         self
     }
 
-    /// Sets what takes secrets out of what is kept and told.
+    /// Sets the redactor for everything that is stored and sent.
     #[must_use]
     pub fn with_redactor(mut self, redactor: impl Redactor + 'static) -> Self {
         self.redactor = Box::new(redactor);
@@ -105,24 +105,24 @@ impl RetryTracker {
         self.step(key, Event::Decision { case, decision }, &context)
     }
 
-    /// How many attempts of a key have failed.
+    /// Returns the number of failed attempts of a key.
     pub fn attempts(&self, key: &RetryKey, now: Timestamp) -> u8 {
         let (hash, shard) = self.shard(key);
         lock(shard).attempts(hash, key, now)
     }
 
-    /// What is remembered of a key.
+    /// Returns the state of a key.
     pub fn state(&self, key: &RetryKey, now: Timestamp) -> Option<State> {
         let (hash, shard) = self.shard(key);
         lock(shard).state(hash, key, now).cloned()
     }
 
-    /// How many keys are remembered.
+    /// Returns the number of keys.
     pub fn len(&self) -> usize {
         self.shards.iter().map(|shard| lock(shard).len()).sum()
     }
 
-    /// Whether no key is remembered.
+    /// Returns true if there are no keys.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -135,7 +135,7 @@ impl RetryTracker {
         }
     }
 
-    /// What was counted so far, by tool, place and code.
+    /// Returns the counts by tool, place and code.
     pub fn tally(&self) -> FailureTally {
         lock(&self.tally).clone()
     }

@@ -16,7 +16,7 @@ use crate::call::{Schema, Types, says_nothing};
 /// Beyond so many strange names an object is not a misspelt one but another.
 const MOST_UNKNOWN: usize = 16;
 
-/// Whether a finding is about a name: one that is missing, or one that nobody knows.
+/// Returns true if a finding is about a name: a missing or an unknown one.
 pub(super) fn concerns(finding: &ValidationError) -> bool {
     is_missing(finding) || is_unknown(finding)
 }
@@ -143,7 +143,7 @@ impl RepairObject<'_> {
         (!may_be_meant).then_some(())
     }
 
-    /// All fields one level too deep, below a name that says nothing: `{"parameters": {…}}`.
+    /// All fields are one level too deep, below a meaningless name: `{"parameters": {…}}`.
     fn unwrapped(
         &self,
         schema: &Schema,
@@ -201,7 +201,7 @@ impl RepairObject<'_> {
                 .is_some_and(|declared| inner.keys().all(|name| declared.contains_key(name)))
     }
 
-    /// Renames each unknown field that is kin to a missing one. Where two could be, nobody knows.
+    /// Renames each unknown field that is similar to a missing one. If two are similar, it renames none.
     fn pair_kin(&mut self, changes: &mut Vec<RepairStep>) -> Option<()> {
         let mut kin: Vec<(NameSimilarity, usize, usize)> = Vec::new();
         for (unknown, field) in self.unknown.iter().enumerate() {

@@ -27,9 +27,9 @@ const NAMES: [(&str, &str); 9] = [
     ("逗号", ","),
     ("分号", ";"),
 ];
-/// How far from the verb its separator stands, in characters.
+/// The largest distance between the verb and its separator, in characters.
 const NEAR: usize = 32;
-/// How much of a description is read, in characters.
+/// The part of a description that is searched, in characters.
 const READ: usize = 4096;
 
 /// Joins a list to one text, if the description of the field says how the parts are separated.

@@ -147,7 +147,7 @@ fn values_are_read_as_they_were_meant() {
             json!(["a", "b c"]),
             r#"guess {"v":"a|b c"} | write "a|b c" for ["a","b c"] in 'v'"#,
         ),
-        // Blanks that nobody meant.
+        // Accidental blanks.
         (
             json!({"type": "string", "pattern": "^[A-Z]{3}$"}),
             json!("USD "),
@@ -576,7 +576,7 @@ proptest! {
     }
 }
 
-/// Whether an ordinary JSON reader can read a repair inside of a message.
+/// Returns true if an ordinary JSON reader can read a repair inside a message.
 fn can_be_read(repair: &Repair) -> bool {
     let message = json!({"result": {"_meta": {"repairs": [repair]}}});
     serde_json::from_str::<Value>(&message.to_string()).is_ok()

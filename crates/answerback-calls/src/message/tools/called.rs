@@ -5,7 +5,7 @@ use super::name::{Name, SoughtName, without_namespace};
 use super::{Offered, Score};
 use crate::message::suggest::folded;
 
-/// What of a call can be compared with tools: its name, its arguments, and what is wrapped in them.
+/// The parts of a call that are compared with tools: its name, its arguments, and the calls wrapped in them.
 pub(super) struct Called<'c> {
     names: &'c [SoughtName<'c>],
     objects: Vec<GivenFields<'c>>,
@@ -47,7 +47,7 @@ impl<'c> Called<'c> {
         }
     }
 
-    /// How near a tool is.
+    /// Returns the similarity of a tool to the call.
     pub(super) fn score(&self, tool: &Offered) -> Score {
         let likeness = |sought: &SoughtName<'_>| {
             tool.names.iter().map(|name| sought.likeness(name)).fold(0.0, f64::max)

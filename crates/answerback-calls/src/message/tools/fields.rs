@@ -7,7 +7,7 @@ use crate::message::suggest::folded;
 /// Calls with more arguments than this are not compared.
 const MOST_GIVEN: usize = 256;
 
-/// What a tool's schema says of its arguments, as far as calls are compared with it.
+/// The properties of a tool's schema that are compared with a call.
 #[derive(Debug)]
 pub(super) struct Fields {
     /// The fields by their folded names; of two that fold to one, the first of the schema comes first.
