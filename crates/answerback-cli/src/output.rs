@@ -89,7 +89,7 @@ pub(crate) fn quiet_json(json: &str) -> Cow<'_, str> {
     let mut quiet = String::with_capacity(json.len() + 16);
     quiet.push_str(&json[..first]);
     for character in json[first..].chars() {
-        if acts(character) {
+        if is_control_character(character) {
             for unit in character.encode_utf16(&mut [0; 2]) {
                 // Writing to a string cannot fail.
                 let _ = write!(quiet, "\\u{unit:04x}");
@@ -109,8 +109,8 @@ pub(crate) fn push_line(lines: &mut String, value: &impl Serialize) -> serde_jso
     Ok(())
 }
 
-fn acts(character: char) -> bool {
-    character != '\n' && answerback::finding::acts(character)
+fn is_control_character(character: char) -> bool {
+    character != '\n' && answerback::finding::is_control_character(character)
 }
 
 /// Returns the position of the first character to escape. Nearly all JSON is plain ASCII, which is skipped in chunks.
@@ -126,7 +126,7 @@ fn first_acting(json: &str) -> Option<usize> {
             at += 1;
         } else {
             let character = json[at..].chars().next()?;
-            if acts(character) {
+            if is_control_character(character) {
                 return Some(at);
             }
             at += character.len_utf8();

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use answerback::call::Schema;
+use answerback::checker::{CallRequest, CheckedCall, check_call};
 use answerback::contract::tool::ErrorObject;
 use answerback::finding::{display_text, secrets};
-use answerback::judge::{CallLine, Judged, judge};
-use answerback::retry::{Escalation, Outcome, Permit};
+use answerback::retry::{AttemptOutcome, Escalation, Permit};
 use answerback_ledger::{Draft, Part, Token};
 use answerback_mcp::wire::{Message, code};
 use answerback_record::Hide;
@@ -217,7 +217,7 @@ struct CallAdmission<'a> {
 
 /// Holds the outcome of a counted call.
 struct CountedCall {
-    outcome: Outcome,
+    outcome: AttemptOutcome,
     /// The response to the client, if the call does not run.
     told: Option<Told>,
     /// The receipt of the entry, if there is one.
@@ -277,7 +277,7 @@ impl CallAdmission<'_> {
         } else {
             &gateway.applied_validation
         };
-        let judged = blocking::work(much, || judge(inputs, line, validation, gateway.limits));
+        let judged = blocking::work(much, || check_call(inputs, line, validation, gateway.limits));
         if mode == CheckMode::Warn {
             let (warnings, notes) = warned(&judged);
             return self.forward(call, warnings, notes).await;
@@ -295,11 +295,12 @@ impl CallAdmission<'_> {
             None => None,
         };
         let fitting = permitted.and_then(|(recorder, permit, arguments)| {
-            let line = CallLine::new(&call.name, arguments).with_id(call.id.as_json());
+            let line = CallRequest::new(&call.name, arguments).with_id(call.id.as_json());
             let line = line.with_conversation(conversation);
             let much = line.arguments.as_ref().map_or(0, blocking::text_in);
-            let corrected =
-                blocking::work(much, || judge(inputs, line, &gateway.validation, gateway.limits));
+            let corrected = blocking::work(much, || {
+                check_call(inputs, line, &gateway.validation, gateway.limits)
+            });
             corrected.is_valid().then_some((recorder, corrected, permit))
         });
         let permitted = match fitting {
@@ -329,14 +330,14 @@ impl CallAdmission<'_> {
         if let Some(told) = told {
             let answer = told.message(receipt);
             return match outcome {
-                Outcome::Blocked(blocked) if blocked.is_new && is_recorded => {
+                AttemptOutcome::Blocked(blocked) if blocked.is_new && is_recorded => {
                     let escalation = blocked.escalation;
                     Admission::Ask(Box::new(Asked { answer, call: *call, escalation }))
                 }
                 _ => Admission::Answer(answer),
             };
         }
-        let Outcome::Proceed(proceed) = &outcome else {
+        let AttemptOutcome::Proceed(proceed) = &outcome else {
             // Only deliveries and decisions have an outcome without a response.
             return self.could_not_record("the call was not judged");
         };
@@ -365,7 +366,7 @@ impl CallAdmission<'_> {
     fn ready(
         &self,
         call: &ToolCallRequest,
-        judged: &Judged<'_>,
+        judged: &CheckedCall<'_>,
         permit: Option<Permit>,
         random: [u8; 10],
     ) -> Result<Ready, Admission> {
@@ -391,7 +392,7 @@ impl CallAdmission<'_> {
         &self,
         recorder: &Recorder,
         call: &ToolCallRequest,
-        judged: &Judged<'_>,
+        judged: &CheckedCall<'_>,
         permit: Permit,
         random: [u8; 10],
     ) -> Result<Option<Weighed>, Admission> {
@@ -411,11 +412,11 @@ impl CallAdmission<'_> {
     async fn weigh(
         &self,
         call: &ToolCallRequest,
-        judged: &Judged<'_>,
+        judged: &CheckedCall<'_>,
         random: [u8; 10],
     ) -> Result<Weighed, Admission> {
         let ready = self.ready(call, judged, None, random)?;
-        let unrecorded = |outcome: Outcome| CountedCall {
+        let unrecorded = |outcome: AttemptOutcome| CountedCall {
             told: ready.own_answer.told(&outcome, false),
             outcome,
             receipt: None,
@@ -452,7 +453,7 @@ impl CallAdmission<'_> {
         let (attempt, about) = (ready.attempt.clone(), self.teller.about.clone());
         let counting = Counting { attempt, about, parts, is_awaited: false, entry };
         let own_answer = Arc::clone(&ready.own_answer);
-        let answer = move |outcome: &Outcome| {
+        let answer = move |outcome: &AttemptOutcome| {
             let told = own_answer.told(outcome, true);
             (told.as_ref().map(Told::document), told)
         };
@@ -563,9 +564,9 @@ pub(crate) fn parts(
 }
 
 /// Builds the entry of a call from its outcome.
-fn entry(attempt: &AttemptInput, outcome: &Outcome) -> Draft {
+fn entry(attempt: &AttemptInput, outcome: &AttemptOutcome) -> Draft {
     match outcome {
-        Outcome::Proceed(proceed) => {
+        AttemptOutcome::Proceed(proceed) => {
             with_outcome(Draft::request(), if proceed.waived { "waived" } else { "forwarded" })
         }
         _ => attempt.entry(outcome),
@@ -573,7 +574,7 @@ fn entry(attempt: &AttemptInput, outcome: &Outcome) -> Draft {
 }
 
 /// Returns the note for the model about a call that ran with corrected arguments while it was open.
-fn corrected(judged: &Judged<'_>) -> String {
+fn corrected(judged: &CheckedCall<'_>) -> String {
     let text = "A person corrected the arguments of this call before it ran";
     let arguments = judged.arguments.value().map(|arguments| {
         blocking::work(blocking::text_in(arguments), || {
@@ -588,7 +589,7 @@ fn corrected(judged: &Judged<'_>) -> String {
 }
 
 /// Returns the warnings and notes for the result of a call that runs despite findings.
-fn warned(judged: &Judged<'_>) -> (Vec<ErrorObject>, Vec<String>) {
+fn warned(judged: &CheckedCall<'_>) -> (Vec<ErrorObject>, Vec<String>) {
     let mut warnings = Vec::new();
     if let Some(fault) = &judged.unchecked {
         let text = format!(

@@ -1,6 +1,6 @@
 //! Counts an attempt and records it with its response, in one transaction.
 
-use answerback::retry::Outcome;
+use answerback::retry::AttemptOutcome;
 use answerback_ledger::{Draft, Part};
 use answerback_store::{Appended, StoreError, entry_reference};
 
@@ -19,12 +19,12 @@ pub(crate) struct Counting {
     /// True if a program waits for the person's decision. Otherwise the model receives it with a later call.
     pub(crate) is_awaited: bool,
     /// Builds the entry from the outcome.
-    pub(crate) entry: fn(&AttemptInput, &Outcome) -> Draft,
+    pub(crate) entry: fn(&AttemptInput, &AttemptOutcome) -> Draft,
 }
 
 /// Holds the result of a counted attempt.
 pub(crate) struct Counted<T> {
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: AttemptOutcome,
     /// The response.
     pub(crate) answer: T,
     /// The place of the entry in the ledger.
@@ -36,7 +36,7 @@ impl Counting {
     pub(crate) async fn count<T: Send + 'static>(
         self,
         recorder: &Recorder,
-        answer: impl Fn(&Outcome) -> (Option<String>, T) + Send + 'static,
+        answer: impl Fn(&AttemptOutcome) -> (Option<String>, T) + Send + 'static,
     ) -> Result<Counted<T>, StoreError> {
         let weight = self.parts.iter().map(|part| part.bytes().len()).sum::<usize>() + 8192;
         let keeping = recorder.clone();
@@ -55,7 +55,7 @@ impl Counting {
                 let (seal, is_awaited) = (keeping.seal(), *is_awaited);
                 let case = OpenCase { attempt, about, is_awaited, seal: seal.as_deref() };
                 case.open(transaction, outcome, &reference)?;
-                if let Outcome::Proceed(proceed) = outcome
+                if let AttemptOutcome::Proceed(proceed) = outcome
                     && let Some(case) = &proceed.resolved
                 {
                     resolve_by_model(transaction, &keeping, case)?;

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use answerback::call::{self, Schema};
-use answerback::case::{CaseKind, Decision, DecisionKind, Submission, misfit};
+use answerback::case::{CaseKind, Decision, DecisionKind, DecisionSubmission, misfit};
 use answerback::finding::secrets;
-use answerback::retry::{Context, Event, HideSecrets, Outcome, Permit, Policy, RetryKey, step};
+use answerback::retry::{
+    AttemptOutcome, Context, HideSecrets, Permit, RetryEvent, RetryKey, RetryPolicy, step,
+};
 use answerback::{Digest, UuidV7};
 use answerback_ledger::{Draft, Id, Part, Token};
 use answerback_record::tell_decision;
@@ -38,7 +40,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 pub fn decide(
     store: &Store,
     case: UuidV7,
-    submission: Submission,
+    submission: DecisionSubmission,
     surface: impl Into<Surface>,
 ) -> Result<Ticket<CaseRecord>, StoreError> {
     let (keeping, seal, surface) = (store.clone(), Seal::of(store), surface.into());
@@ -121,7 +123,7 @@ struct Deciding {
     store: Store,
     seal: Option<Seal>,
     case: UuidV7,
-    given: Submission,
+    given: DecisionSubmission,
     surface: Surface,
 }
 
@@ -185,7 +187,7 @@ impl Deciding {
     }
 
     /// Builds the part of the entry that contains the decision.
-    fn part(&self, submission: &Submission) -> Result<Part, StoreError> {
+    fn part(&self, submission: &DecisionSubmission) -> Result<Part, StoreError> {
         let mut said = json!({
             "decision": submission.decision,
             "by": submission.by,
@@ -233,7 +235,7 @@ impl Correction<'_> {
     fn permit(self, case: &UuidV7, whole: &Value) -> Result<Permit, String> {
         let digest = Digest::of(self.told);
         if whole == self.told {
-            return Ok(Permit::of_told(case.clone(), digest));
+            return Ok(Permit::unsealed(case.clone(), digest));
         }
         let seal = self.seal.ok_or("there is no key to hide the corrected arguments with")?;
         let bytes = Zeroizing::new(whole.to_string().into_bytes());
@@ -257,7 +259,7 @@ pub(crate) fn resolve_by_model(
     if !is_open || !record.case.allowed.contains(&DecisionKind::Respond) {
         return Ok(());
     }
-    let submission = Submission::by_model(&record.case);
+    let submission = DecisionSubmission::by_model(&record.case);
     let record = transaction.decide_case(id, &submission)?;
     let word = Token::new(submission.decision.kind().as_str());
     let (Ok(case), Ok(word)) = (Id::try_from(id), word) else {
@@ -281,17 +283,17 @@ fn take_effect(
     transaction: &mut dyn Transaction,
     key: &RetryKey,
     case: &UuidV7,
-    submission: &Submission,
+    submission: &DecisionSubmission,
     permit: Option<Permit>,
 ) -> Result<(), StoreError> {
     let Some(kept) = transaction.attempt(key)? else { return Ok(()) };
     let now = transaction.now();
     // The time that a decision is stored does not depend on the tool.
-    let policy = Policy::default();
+    let policy = RetryPolicy::default();
     let context = Context::new(&policy, &HideSecrets, now);
-    let event = Event::Decision { case, decision: &submission.decision };
+    let event = RetryEvent::Decision { case, decision: &submission.decision };
     let step = step(Some(kept.state), event, &context);
-    let permit = permit.filter(|_| step.outcome == Outcome::Applied);
+    let permit = permit.filter(|_| step.outcome == AttemptOutcome::Applied);
     let state = match permit {
         Some(permit) => step.state.map(|state| state.with_permit(permit)),
         None => step.state,

@@ -4,7 +4,7 @@ use answerback::RetryTracker;
 use answerback::config::{RepairMode, ValidationConfig};
 use answerback::contract::tool::McpHost;
 use answerback::json::Limits;
-use answerback::retry::{Context, FailureTally, HideSecrets, Outcome, observe};
+use answerback::retry::{AttemptOutcome, Context, FailureTally, HideSecrets, observe};
 
 use crate::attempt::AttemptInput;
 use crate::envelope_cache::Routines;
@@ -197,7 +197,7 @@ impl Gateway {
     }
 
     /// Logs the outcome of an attempt and adds it to the counts.
-    pub(crate) fn observe(&self, attempt: &AttemptInput, outcome: &Outcome) {
+    pub(crate) fn observe(&self, attempt: &AttemptInput, outcome: &AttemptOutcome) {
         let now = answerback_record::system::now();
         let context = Context::new(&attempt.policy, &HideSecrets, now);
         let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-use answerback::retry::Outcome;
+use answerback::retry::AttemptOutcome;
 use answerback_ledger::{Draft, Id};
 use answerback_store::{NewCase, StoreError, Transaction};
 
@@ -21,7 +21,7 @@ impl OpenCase<'_> {
     pub(crate) fn open(
         &self,
         transaction: &mut dyn Transaction,
-        outcome: &Outcome,
+        outcome: &AttemptOutcome,
         reference: &str,
     ) -> Result<(), StoreError> {
         let Some((case, content)) = self.attempt.case(outcome, transaction.now()) else {

@@ -1,5 +1,5 @@
-use answerback::judge::{Judged, Wording};
-use answerback::retry::Outcome;
+use answerback::checker::{CheckedCall, MessageInputs};
+use answerback::retry::AttemptOutcome;
 
 use crate::call::ToolCallRequest;
 use crate::envelope::found;
@@ -12,7 +12,7 @@ use crate::{Gateway, RecordCommands, ask};
 #[derive(Clone, Debug)]
 pub(crate) struct Rejection {
     pub(crate) teller: ReplyBuilder,
-    wording: Wording,
+    wording: MessageInputs,
     /// The maximum number of attempts.
     max_attempts: u8,
     /// The kind of response to a call of an unknown tool.
@@ -34,11 +34,11 @@ impl Rejection {
         gateway: &Gateway,
         teller: &ReplyBuilder,
         call: &ToolCallRequest,
-        judged: &Judged<'_>,
+        judged: &CheckedCall<'_>,
     ) -> Self {
         Self {
             teller: teller.clone(),
-            wording: judged.wording(),
+            wording: judged.message_inputs(),
             max_attempts: judged.settings().retry.max_attempts(),
             unknown_tool: gateway.settings.unknown_tool,
             has_inbox: gateway.recorder.is_some(),
@@ -52,8 +52,8 @@ impl Rejection {
 
     /// Returns the response for an outcome, or `None` if the call runs. The user can be asked only about a case
     /// that is stored.
-    pub(crate) fn told(&self, outcome: &Outcome, is_kept: bool) -> Option<Told> {
-        if let Outcome::Blocked(blocked) = outcome
+    pub(crate) fn told(&self, outcome: &AttemptOutcome, is_kept: bool) -> Option<Told> {
+        if let AttemptOutcome::Blocked(blocked) = outcome
             && blocked.is_new
             && is_kept
             && self.can_ask
@@ -73,12 +73,12 @@ impl Rejection {
             (true, None) => (found::CALLS_BLOCKED, "Earlier calls of this tool wait for a person."),
         };
         let said = match outcome {
-            Outcome::Retry(retry) => {
+            AttemptOutcome::Retry(retry) => {
                 GatewayMessage::new(CallClass::Arguments, first.unwrap_or(code), content)
                     .on_attempt(retry.attempt, retry.max_attempts)
                     .with_findings(code, text, findings)
             }
-            Outcome::Blocked(blocked) => {
+            AttemptOutcome::Blocked(blocked) => {
                 let content = self.with_case(content, &blocked.escalation.id.to_string());
                 GatewayMessage::new(CallClass::Stop, found::CALLS_BLOCKED, content)
                     .on_attempt(blocked.attempt, blocked.max_attempts)
@@ -92,7 +92,7 @@ impl Rejection {
             }
         };
         let is_error = !is_known
-            && matches!(outcome, Outcome::Retry(_))
+            && matches!(outcome, AttemptOutcome::Retry(_))
             && self.unknown_tool == UnknownTool::Error;
         Some(self.teller.says(&if is_error { said.into_protocol_error() } else { said }))
     }

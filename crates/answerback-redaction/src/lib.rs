@@ -23,7 +23,7 @@ mod linearity;
 #[cfg(test)]
 mod tests;
 
-pub use control_chars::{acts, is_blank};
+pub use control_chars::{is_blank, is_control_character};
 pub use name::kind_of_name;
 pub use pairs::{Elements, Siblings};
 pub use redact::{marks, redact, redact_cut, redact_member, redact_pointer, redact_value};

@@ -9,7 +9,7 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use answerback::case::Case;
-use answerback::retry::State;
+use answerback::retry::RetryState;
 use answerback::{Digest, Timestamp, UuidV7};
 use answerback_ledger::tile::{Tile, WIDTH};
 use answerback_ledger::{Hash, Id, Kind, Leaf, Part};
@@ -311,7 +311,7 @@ pub(crate) trait Engine: EngineRead {
         &mut self,
         key: &str,
         expected: Option<u64>,
-        state: Option<&State>,
+        state: Option<&RetryState>,
         now: Timestamp,
     ) -> EngineResult<bool>;
     /// Stores a note under a retry key in place of a retry state, and removes the references of the

@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use answerback::case::{Submission, decide};
-use answerback::retry::{RetryKey, State};
+use answerback::case::{DecisionSubmission, decide};
+use answerback::retry::{RetryKey, RetryState};
 use answerback::{Digest, Timestamp, UuidV7};
 use answerback_ledger::leaf::Subject;
 use answerback_ledger::{Draft, Hash, Id, Kind, Leaf, Part, Salt, SigningKey, Token};
@@ -360,7 +360,7 @@ impl RetryStates for RunningTransaction<'_> {
         &mut self,
         key: &RetryKey,
         expected: Option<u64>,
-        state: Option<&State>,
+        state: Option<&RetryState>,
     ) -> Result<bool, StoreError> {
         let now = self.now();
         let before = self.block_before(key, expected)?;
@@ -483,7 +483,7 @@ impl Cases for RunningTransaction<'_> {
     fn decide_case(
         &mut self,
         id: &UuidV7,
-        submission: &Submission,
+        submission: &DecisionSubmission,
     ) -> Result<CaseRecord, StoreError> {
         let kept = self.case(id)?.ok_or_else(|| StoreError::Missing(format!("case {id}")))?;
         let decided = decide(&kept.case, submission, self.now())?;

@@ -6,7 +6,7 @@ pub use answerback_findings::{
     display_text, preview, relative_paths, val,
 };
 #[doc(inline)]
-pub use answerback_redaction::{self as secrets, acts, is_blank};
+pub use answerback_redaction::{self as secrets, is_blank, is_control_character};
 
 /// Explains every code.
 pub mod codes {

@@ -5,10 +5,10 @@ use answerback_findings::{Aggregate, FindingGroup, ValidationError, window};
 use answerback_json::Pointer;
 use answerback_redaction::redact_pointer;
 
-use super::Failure;
+use super::CallFailure;
 use super::entry::{clean, secret_kind};
 use super::hint::{
-    NAME, alternatives, expected_types, meant_field, nearest_options, other_type, with_article,
+    NAME, alternatives, expected_types, intended_field, nearest_options, other_type, with_article,
 };
 use super::schema::keyword;
 use super::tools::Offer;
@@ -21,7 +21,7 @@ const FIELDS: usize = 3;
 /// One sentence that says what to do, in at most `limit` characters: "Please provide the missing
 /// 'path' field and reduce 'content' length."
 pub(super) fn call_to_action(
-    failure: &Failure<'_>,
+    failure: &CallFailure<'_>,
     aggregate: &Aggregate<'_>,
     limit: usize,
 ) -> String {
@@ -38,7 +38,7 @@ pub(super) fn call_to_action(
 }
 
 /// Returns true if the tool does not exist. Then there is nothing to correct in the arguments.
-pub(super) fn asks_for_a_tool(aggregate: &Aggregate<'_>) -> bool {
+pub(super) fn is_unknown_tool_call(aggregate: &Aggregate<'_>) -> bool {
     aggregate.groups.iter().any(|group| kind(group.finding) == CorrectionKind::Tool)
 }
 
@@ -88,7 +88,7 @@ enum CorrectionKind {
     Report,
 }
 
-fn clauses(failure: &Failure<'_>, aggregate: &Aggregate<'_>) -> Vec<String> {
+fn clauses(failure: &CallFailure<'_>, aggregate: &Aggregate<'_>) -> Vec<String> {
     let mut parts: Vec<(CorrectionKind, String)> = Vec::with_capacity(aggregate.groups.len());
     let errors = || aggregate.groups.iter().filter(|group| group.finding.is_error());
     let renamed: Vec<String> =
@@ -130,18 +130,18 @@ fn clauses(failure: &Failure<'_>, aggregate: &Aggregate<'_>) -> Vec<String> {
 }
 
 /// Returns the place that an unknown field probably belongs to.
-fn rename_target(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
+fn rename_target(failure: &CallFailure<'_>, finding: &ValidationError) -> Option<String> {
     if kind(finding) != CorrectionKind::Remove {
         return None;
     }
     let (parent, _) = finding.field_path.split_last()?;
-    Some(parent.join(&meant_field(failure, finding)?).as_str().to_owned())
+    Some(parent.join(&intended_field(failure, finding)?).as_str().to_owned())
 }
 
 /// Returns the kind of correction that a finding calls for, and its target. `renamed` lists all places that
 /// get the value of an unknown field.
 fn part(
-    failure: &Failure<'_>,
+    failure: &CallFailure<'_>,
     group: &FindingGroup<'_>,
     renamed: &[String],
 ) -> (CorrectionKind, String) {
@@ -177,7 +177,7 @@ fn part(
         }
         CorrectionKind::Remove => {
             if let Some(target) = rename_target(failure, finding)
-                && let Some(meant) = meant_field(failure, finding)
+                && let Some(meant) = intended_field(failure, finding)
             {
                 // Of two values for one field, one would be lost.
                 if renamed.iter().filter(|other| **other == target).count() > 1 {
@@ -224,7 +224,7 @@ fn part(
 
 /// The limit that a number breaks, and the kind of correction that follows from it.
 fn bound(
-    failure: &Failure<'_>,
+    failure: &CallFailure<'_>,
     finding: &ValidationError,
     said: CorrectionKind,
 ) -> (CorrectionKind, Option<serde_json::Number>) {
@@ -353,7 +353,7 @@ fn kind(finding: &ValidationError) -> CorrectionKind {
     }
 }
 
-fn is_secret(failure: &Failure<'_>, finding: &ValidationError) -> bool {
+fn is_secret(failure: &CallFailure<'_>, finding: &ValidationError) -> bool {
     secret_kind(finding, failure.part(finding).as_ref()).is_some()
 }
 

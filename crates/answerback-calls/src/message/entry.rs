@@ -8,13 +8,13 @@ use answerback_findings::{
 };
 use answerback_redaction::{SecretKind, redact, redact_pointer};
 
-use super::budget::Room;
+use super::budget::FindingLimits;
 use super::schema::{SchemaPart, keyword, owner};
 use super::suggest::nearest;
-use super::{ErrorFormatter, Failure, Formatting};
+use super::{CallFailure, ErrorFormatter, Formatting};
 
 /// A finding as it will be shown: every part harmless and without secrets, none cut yet.
-pub(super) struct Entry<'g> {
+pub(super) struct FindingEntry<'g> {
     pub(super) group: &'g FindingGroup<'g>,
     /// The place, quoted if it holds anything but ordinary characters.
     pub(super) place: Cow<'g, str>,
@@ -29,10 +29,10 @@ pub(super) struct Entry<'g> {
 /// The longest place shown, in characters.
 const PLACE: usize = 128;
 
-impl<'g> Entry<'g> {
+impl<'g> FindingEntry<'g> {
     pub(super) fn of<F: ErrorFormatter + ?Sized>(
         group: &'g FindingGroup<'g>,
-        failure: &Failure<'g>,
+        failure: &CallFailure<'g>,
         formatting: &Formatting,
         formatter: &F,
     ) -> Self {
@@ -85,7 +85,7 @@ impl<'g> Entry<'g> {
     }
 
     /// Returns the expected value, in the full or the short form, depending on the limits.
-    pub(super) fn expected(&self, room: &Room) -> Option<&str> {
+    pub(super) fn expected(&self, room: &FindingLimits) -> Option<&str> {
         let full = self.expected.as_deref()?;
         // Bytes are at least as many as characters: a list that might be cut is named in short.
         let short = self.expected_short.as_deref().filter(|_| full.len() > room.expected);
@@ -209,7 +209,7 @@ const NEAREST: usize = 5;
 fn expected<'g>(
     finding: &'g ValidationError,
     part: Option<&SchemaPart<'_>>,
-    failure: &Failure<'_>,
+    failure: &CallFailure<'_>,
     root: Option<&str>,
 ) -> (Option<Cow<'g, str>>, Option<String>) {
     if let Some(options) = permitted_values(finding, part) {
@@ -239,7 +239,7 @@ pub(super) fn permitted_values<'f>(
 }
 
 /// Returns the schema's description of a field that is missing or malformed, quoted and shortened.
-fn description(finding: &ValidationError, failure: &Failure<'_>) -> Option<String> {
+fn description(finding: &ValidationError, failure: &CallFailure<'_>) -> Option<String> {
     let is_missing = finding.error_code == val::REQUIRED_FIELD_MISSING.code;
     let is_miswritten = [&val::TYPE_MISMATCH, &val::PATTERN_MISMATCH, &val::FORMAT_VIOLATION]
         .iter()

@@ -1,14 +1,14 @@
 use answerback_findings::ValidationError;
 use serde_json::Value;
 
-use super::known::{KnownFinding, KnownFindings};
+use super::finding_cache::{CachedFinding, FindingCache};
 use super::schema::SchemaPart;
 use crate::retry::{Noted, Repetition};
 
 /// A call that failed, and all that is known about it: what a formatter is given.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Failure<'a> {
+pub struct CallFailure<'a> {
     /// The tool's name, as the model wrote it.
     pub tool: &'a str,
     /// The findings, in any order.
@@ -29,10 +29,10 @@ pub struct Failure<'a> {
     /// A proposed repair in one line, such as a JSON Patch.
     pub repair: Option<&'a str>,
     /// The data computed for its findings, cached while a message is written.
-    pub(super) known: Option<&'a KnownFindings<'a>>,
+    pub(super) cache: Option<&'a FindingCache<'a>>,
 }
 
-impl<'a> Failure<'a> {
+impl<'a> CallFailure<'a> {
     /// The first of three attempts, with nothing else known.
     pub const fn new(tool: &'a str, findings: &'a [ValidationError]) -> Self {
         Self {
@@ -45,18 +45,18 @@ impl<'a> Failure<'a> {
             previous_is_cut: false,
             repetition: Repetition::None,
             repair: None,
-            known: None,
+            cache: None,
         }
     }
 
     /// Returns the cached data of a finding.
-    pub(super) fn known(&self, finding: &ValidationError) -> Option<&KnownFinding<'a>> {
-        self.known?.find(self, finding)
+    pub(super) fn cached(&self, finding: &ValidationError) -> Option<&CachedFinding<'a>> {
+        self.cache?.find(self, finding)
     }
 
     /// The part of the schema that a finding is about.
     pub(super) fn part(&self, finding: &ValidationError) -> Option<SchemaPart<'a>> {
-        match self.known(finding) {
+        match self.cached(finding) {
             Some(known) => known.part,
             None => SchemaPart::of(finding, self.schema),
         }

@@ -141,7 +141,7 @@ impl Formatting {
         clamp(self.max_message_length, &Self::MESSAGE_LENGTHS)
     }
 
-    pub(super) fn errors_shown(&self) -> usize {
+    pub(super) fn error_limit(&self) -> usize {
         clamp(self.max_errors_shown, &Self::ERRORS_SHOWN)
     }
 

@@ -1,6 +1,6 @@
 use answerback_findings::neutral::cut;
 
-use super::Failure;
+use super::CallFailure;
 use super::entry::place;
 use crate::retry::{Repetition, noted_place};
 
@@ -10,7 +10,7 @@ const PLACES: usize = 3;
 const PLACE: usize = 48;
 
 /// From the second attempt on: "Fixed: /path · Still failing: /limit · New: none".
-pub(super) fn progress(failure: &Failure<'_>) -> Option<String> {
+pub(super) fn progress(failure: &CallFailure<'_>) -> Option<String> {
     let previous = failure.previous.filter(|_| failure.attempt > 1)?;
     let errors = failure.findings.iter().filter(|finding| finding.is_error());
     let now: Vec<String> = errors.map(|finding| noted_place(&finding.field_path)).collect();
@@ -29,7 +29,7 @@ pub(super) fn progress(failure: &Failure<'_>) -> Option<String> {
 }
 
 /// Returns the first line of the message for a call that repeats a failed one. It asks for a different call.
-pub(super) fn repetition(failure: &Failure<'_>) -> Option<String> {
+pub(super) fn repetition(failure: &CallFailure<'_>) -> Option<String> {
     let left = failure.max_attempts.saturating_sub(failure.attempt);
     let chances = match left {
         0 => String::new(),

@@ -27,7 +27,7 @@ use answerback_json::Pointer;
 use answerback_json::patch::{self, Operation};
 use answerback_parse::{Confidence, Malformed};
 
-use crate::call::{Options, Schema, check};
+use crate::call::{CheckOptions, Schema, check};
 
 /// The number of rounds. A repaired call is checked again, because a renamed field may hold a list written as
 /// text, which may hold a misspelled value.
@@ -163,7 +163,7 @@ pub fn repair(
     schema: &Schema,
     arguments: &Value,
     findings: &[ValidationError],
-    options: impl Into<Options>,
+    options: impl Into<CheckOptions>,
 ) -> Option<Repair> {
     let options = options.into();
     let mut arguments = Cow::Borrowed(arguments);
@@ -214,7 +214,7 @@ pub fn repair(
 pub fn repair_malformed(
     schema: &Schema,
     malformed: &Malformed,
-    options: impl Into<Options>,
+    options: impl Into<CheckOptions>,
 ) -> Option<Repair> {
     let options = options.into();
     let reading = malformed.reading()?;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{ToolCall, ToolResult, ToolStatus};
 
 /// Describes the places of values in a provider's messages, and writes results in its format.
-pub(super) trait Wire {
+pub(super) trait ProviderFormat {
     /// The places of the tools in a list, or nothing when it is no list of tools.
     fn tools(&self, list: &Value) -> Option<Vec<ToolPlace>>;
 
@@ -134,6 +134,13 @@ pub(super) fn spoken_text(result: &ToolResult) -> String {
         (true, true) => "The tool failed and gave no reason.".to_owned(),
         (true, false) => "(no output)".to_owned(),
     }
+}
+
+/// An object of these members.
+pub(super) fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    Value::Object(
+        members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>(),
+    )
 }
 
 #[cfg(test)]

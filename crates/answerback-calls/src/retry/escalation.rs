@@ -3,7 +3,7 @@ use std::fmt::Write;
 use answerback_json::{Digest, Timestamp, UuidV7};
 use serde::Serialize;
 
-use super::{Noted, OriginalCall, State};
+use super::{Noted, OriginalCall, RetryState};
 use crate::case::{Case, CaseKind, DecisionKind};
 use crate::provider::{ToolResult, ToolStatus};
 
@@ -47,7 +47,7 @@ pub struct EscalatedAttempt {
 }
 
 impl Escalation {
-    pub(super) fn new(id: UuidV7, state: &State) -> Self {
+    pub(super) fn new(id: UuidV7, state: &RetryState) -> Self {
         let attempts: Vec<_> = (1_u8..)
             .zip(state.attempts())
             .map(|(number, attempt)| EscalatedAttempt {

@@ -7,7 +7,7 @@ use crate::provider::ToolResult;
 /// The action to take after an event.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum Outcome {
+pub enum AttemptOutcome {
     /// The call may run.
     Proceed(Proceed),
     /// The call does not run. The model gets the errors and may try again.
@@ -81,7 +81,7 @@ pub struct Blocked {
     pub repetition: Repetition,
 }
 
-impl Outcome {
+impl AttemptOutcome {
     /// Returns true if the call may run.
     pub fn may_run(&self) -> bool {
         matches!(self, Self::Proceed(_))

@@ -18,7 +18,7 @@ pub struct Permit {
 }
 
 impl Permit {
-    /// The longest sealed arguments, in bytes. They come on top of what [`super::State::MAX_BYTES`] bounds.
+    /// The longest sealed arguments, in bytes. They come on top of what [`super::RetryState::MAX_BYTES`] bounds.
     pub const MAX_BYTES: usize = 4096;
 
     /// A permit; none, where the sealed arguments are too long for a state.
@@ -28,7 +28,7 @@ impl Permit {
     }
 
     /// A permit for arguments of which nothing is hidden from the model: what was recorded of the decision has them.
-    pub fn of_told(case: UuidV7, digest: Digest) -> Self {
+    pub fn unsealed(case: UuidV7, digest: Digest) -> Self {
         Self { case, digest, sealed: String::new() }
     }
 

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use answerback_json::Timestamp;
 use hashbrown::HashTable;
 
-use super::{RetryKey, State};
+use super::{RetryKey, RetryState};
 
 /// A part of the tracker's keys, behind one lock. The caller passes the hash of the key, which already
 /// selected the shard, so that no key is hashed twice.
@@ -22,7 +22,7 @@ struct ShardEntry {
     hash: u64,
     key: RetryKey,
     /// Absent only between `take` and `put`.
-    state: Option<Box<State>>,
+    state: Option<Box<RetryState>>,
     /// The place in the order of open or blocked keys.
     serial: u64,
     /// The expiry of the state, in milliseconds since 1970. Like the attempts, it is stored next to the key.
@@ -41,7 +41,7 @@ impl ShardEntry {
         now.unix_millis() >= self.expires
     }
 
-    fn keep(&mut self, state: State) {
+    fn keep(&mut self, state: RetryState) {
         self.expires = state.expires_millis();
         self.attempts = state.attempt_count();
         self.state = Some(Box::new(state));
@@ -64,7 +64,7 @@ impl Shard {
     }
 
     /// Returns the state of a key, or `None` if it expired.
-    pub(super) fn state(&self, hash: u64, key: &RetryKey, now: Timestamp) -> Option<&State> {
+    pub(super) fn state(&self, hash: u64, key: &RetryKey, now: Timestamp) -> Option<&RetryState> {
         self.find(hash, key, now)?.state.as_deref()
     }
 
@@ -74,13 +74,13 @@ impl Shard {
     }
 
     /// Takes a state out; the next thing done with the key is `put`.
-    pub(super) fn take(&mut self, hash: u64, key: &RetryKey) -> Option<State> {
+    pub(super) fn take(&mut self, hash: u64, key: &RetryKey) -> Option<RetryState> {
         let entry = self.entries.find_mut(hash, |entry| entry.is(hash, key))?;
         entry.state.take().map(|state| *state)
     }
 
     /// Puts a state in, or forgets the key. Then the oldest keys beyond the bound give way.
-    pub(super) fn put(&mut self, hash: u64, key: &RetryKey, state: Option<State>) {
+    pub(super) fn put(&mut self, hash: u64, key: &RetryKey, state: Option<RetryState>) {
         let Some(state) = state else { return self.forget(hash, key) };
         let is_blocked = state.is_blocked();
         match self.entries.find_mut(hash, |entry| entry.is(hash, key)) {

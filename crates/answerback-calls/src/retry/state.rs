@@ -2,10 +2,10 @@ use answerback_json::{Digest, Timestamp, UuidV7};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::correction::{Correction, TOO_LONG};
+use super::correction::{CorrectedArguments, TOO_LONG};
 use super::fingerprint::Fingerprint;
 use super::redactor::bounded;
-use super::{Attempt, Call, Context, Escalation, Permit, Redactor, Sent};
+use super::{Attempt, Context, Escalation, Permit, Redactor, Sent, TrackedCall};
 
 /// Room for the preview of the original call, in bytes of JSON.
 const PREVIEW_BYTES: usize = 2048;
@@ -18,16 +18,16 @@ const REFERENCE_BYTES: usize = 128;
 /// Room for a person's words to the model, in bytes of JSON.
 const GUIDANCE_BYTES: usize = 1024;
 
-/// All that is remembered of a key, in one value that stays under [`State::MAX_BYTES`] as JSON.
+/// All that is remembered of a key, in one value that stays under [`RetryState::MAX_BYTES`] as JSON.
 ///
 /// Its owner loads it, calls [`super::step()`] and stores the result, if the state is unchanged. A key
 /// without a state has no history.
 #[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
-pub struct State {
+pub struct RetryState {
     #[serde(rename = "v")]
     version: Version,
     tool: String,
-    phase: Phase,
+    phase: RetryPhase,
     attempts: Vec<Attempt>,
     original: OriginalCall,
     /// The call that a person is asked about, where it is another than the first.
@@ -43,7 +43,7 @@ pub struct State {
     guidance: Option<String>,
     /// A person's corrected arguments, as sent to the model, until a call has run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    correction: Option<Correction>,
+    correction: Option<CorrectedArguments>,
     /// A person's corrected arguments, which run once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     permit: Option<Permit>,
@@ -58,7 +58,7 @@ struct Version;
 
 impl From<Version> for u8 {
     fn from(_: Version) -> Self {
-        State::VERSION
+        RetryState::VERSION
     }
 }
 
@@ -66,10 +66,13 @@ impl TryFrom<u8> for Version {
     type Error = String;
 
     fn try_from(number: u8) -> Result<Self, Self::Error> {
-        if number == State::VERSION {
+        if number == RetryState::VERSION {
             Ok(Self)
         } else {
-            Err(format!("a retry state of version {number}; this program reads {}", State::VERSION))
+            Err(format!(
+                "a retry state of version {number}; this program reads {}",
+                RetryState::VERSION
+            ))
         }
     }
 }
@@ -77,7 +80,7 @@ impl TryFrom<u8> for Version {
 /// The phase that a key is in.
 #[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Phase {
+pub(super) enum RetryPhase {
     /// The model may try again.
     Open,
     /// A person is asked.
@@ -109,8 +112,8 @@ pub struct OriginalCall {
 }
 
 impl OriginalCall {
-    fn of(call: &Call<'_>, digest: Digest, redactor: &dyn Redactor, room: usize) -> Self {
-        let shown = match (call.shown, call.arguments) {
+    fn of(call: &TrackedCall<'_>, digest: Digest, redactor: &dyn Redactor, room: usize) -> Self {
+        let shown = match (call.displayed_arguments, call.arguments) {
             (Some(value), _) | (None, Sent::Value(value)) => redactor.value(value).to_string(),
             (None, Sent::Text(text)) => redactor.text(&answerback_redaction::redact_cut(text)),
         };
@@ -123,7 +126,7 @@ impl OriginalCall {
     }
 }
 
-impl State {
+impl RetryState {
     /// The version of this layout.
     pub const VERSION: u8 = 1;
 
@@ -158,7 +161,7 @@ impl State {
 
     /// Returns true if a person is deciding, or rejected the calls.
     pub fn is_blocked(&self) -> bool {
-        !matches!(self.phase, Phase::Open)
+        !matches!(self.phase, RetryPhase::Open)
     }
 
     /// When the key is forgotten.
@@ -180,8 +183,8 @@ impl State {
     /// stays valid.
     pub fn escalation(&self) -> Option<Escalation> {
         match &self.phase {
-            Phase::Blocked { case } => Some(Escalation::new(case.clone(), self)),
-            Phase::Open | Phase::Stopped { .. } => None,
+            RetryPhase::Blocked { case } => Some(Escalation::new(case.clone(), self)),
+            RetryPhase::Open | RetryPhase::Stopped { .. } => None,
         }
     }
 
@@ -209,11 +212,11 @@ impl State {
         self.correction = None;
     }
 
-    pub(super) fn open(call: &Call<'_>, digest: Digest, redactor: &dyn Redactor) -> Self {
+    pub(super) fn open(call: &TrackedCall<'_>, digest: Digest, redactor: &dyn Redactor) -> Self {
         Self {
             version: Version,
             tool: bounded(redactor.text(call.tool), TOOL_BYTES),
-            phase: Phase::Open,
+            phase: RetryPhase::Open,
             attempts: Vec::new(),
             original: OriginalCall::of(call, digest, redactor, PREVIEW_BYTES),
             last: None,
@@ -228,7 +231,7 @@ impl State {
 
     /// The state of a key whose attempts failed elsewhere: how many is all that is known of them.
     /// Nothing, when there were none.
-    pub fn after(attempts: u8, call: &Call<'_>, context: &Context<'_>) -> Option<Self> {
+    pub fn after(attempts: u8, call: &TrackedCall<'_>, context: &Context<'_>) -> Option<Self> {
         let mut state = Self::open(call, call.arguments.digest(), context.redactor);
         let at_millis = context.now.unix_millis();
         state.attempts = (0..attempts).map(|_| Attempt::unknown(at_millis)).collect();
@@ -237,7 +240,7 @@ impl State {
         (attempts > 0).then_some(state)
     }
 
-    pub(super) fn phase(&self) -> &Phase {
+    pub(super) fn phase(&self) -> &RetryPhase {
         &self.phase
     }
 
@@ -257,7 +260,7 @@ impl State {
     }
 
     /// The attempt that a failing call belongs to, if it does not open one of its own.
-    pub(super) fn shared_attempt(&self, call: &Call<'_>) -> Option<usize> {
+    pub(super) fn shared_attempt(&self, call: &TrackedCall<'_>) -> Option<usize> {
         /// More calls than this in one turn are not parallel calls, but a caller that never says
         /// that an answer was delivered; the model must not loop for ever because of it.
         const MOST_PARALLEL: u16 = 32;
@@ -283,11 +286,11 @@ impl State {
     pub(super) fn block(
         &mut self,
         case: UuidV7,
-        call: &Call<'_>,
+        call: &TrackedCall<'_>,
         digest: Digest,
         redactor: &dyn Redactor,
     ) {
-        self.phase = Phase::Blocked { case };
+        self.phase = RetryPhase::Blocked { case };
         self.forget_correction();
         let is_another = digest != self.original.digest;
         let shown = || Box::new(OriginalCall::of(call, digest, redactor, LAST_BYTES));
@@ -296,7 +299,7 @@ impl State {
 
     pub(super) fn stop(&mut self, reason: Option<&str>, redactor: &dyn Redactor) {
         let reason = reason.map(|reason| bounded(redactor.text(reason), GUIDANCE_BYTES));
-        self.phase = Phase::Stopped { reason };
+        self.phase = RetryPhase::Stopped { reason };
         self.forget_correction();
         // What a stopped key did no longer matters, and the reason needs the room.
         self.attempts.clear();
@@ -310,13 +313,13 @@ impl State {
         self.waived = seen.map(|call| Fingerprint::from(call.digest)).collect();
     }
 
-    pub(super) fn is_waived(&self, call: &Call<'_>) -> bool {
+    pub(super) fn is_waived(&self, call: &TrackedCall<'_>) -> bool {
         !self.waived.is_empty() && self.waived.contains(&Fingerprint::of_call(call.arguments))
     }
 
     /// Gives the model a full set of attempts again, with a person's words if there are any.
     pub(super) fn reopen(&mut self, guidance: Option<&str>) {
-        self.phase = Phase::Open;
+        self.phase = RetryPhase::Open;
         self.attempts.clear();
         self.last = None;
         self.answered = true;
@@ -326,13 +329,13 @@ impl State {
 
     /// The same with the arguments that the person wants to see.
     pub(super) fn reopen_corrected(&mut self, arguments: &Value, redactor: &dyn Redactor) {
-        let correction = Correction::of(arguments, redactor);
+        let correction = CorrectedArguments::of(arguments, redactor);
         self.reopen(correction.is_none().then_some(TOO_LONG));
         self.correction = correction;
     }
 
     /// The person's arguments, where they are not used up.
-    pub(super) fn correction(&self) -> Option<&Correction> {
+    pub(super) fn correction(&self) -> Option<&CorrectedArguments> {
         self.correction.as_ref()
     }
 

@@ -2,15 +2,15 @@ use std::collections::BTreeMap;
 
 use answerback_findings::ValidationError;
 
-use super::history::shown_place;
+use super::history::redacted_place;
 use super::redactor::bounded;
-use super::{Call, Redactor};
+use super::{Redactor, TrackedCall};
 
-/// The most tools that are counted by name.
+/// The most tools that are labels by name.
 const MOST_TOOLS: usize = 1000;
-/// The most places of one tool that are counted by name.
+/// The most places of one tool that are labels by name.
 const MOST_PLACES: usize = 200;
-/// The name under which everything beyond these bounds is counted. Models invent names, so their number is
+/// The name under which everything beyond these bounds is labels. Models invent names, so their number is
 /// unlimited.
 const OTHER: &str = "(other)";
 /// The label of all unknown tools in metrics.
@@ -58,12 +58,12 @@ pub struct Suspect {
     pub failed: u64,
 }
 
-/// The names under which one call was counted, with bounded cardinality.
+/// The names under which one call was labels, with bounded cardinality.
 #[cfg_attr(
     not(any(feature = "metrics", test)),
     expect(dead_code, reason = "only counters need the names")
 )]
-pub(super) struct Counted {
+pub(super) struct CallLabels {
     /// The tool's label in metrics.
     pub(super) label: String,
     pub(super) places: Vec<FailurePlace>,
@@ -73,11 +73,11 @@ pub(super) struct Counted {
 
 impl FailureTally {
     /// Counts a checked call.
-    pub fn record(&mut self, call: &Call<'_>, redactor: &dyn Redactor) {
+    pub fn record(&mut self, call: &TrackedCall<'_>, redactor: &dyn Redactor) {
         self.count(call, redactor);
     }
 
-    pub(super) fn count(&mut self, call: &Call<'_>, redactor: &dyn Redactor) -> Counted {
+    pub(super) fn count(&mut self, call: &TrackedCall<'_>, redactor: &dyn Redactor) -> CallLabels {
         let mut tool = bounded(redactor.text(call.tool), 128);
         if self.tools.len() >= MOST_TOOLS && !self.tools.contains_key(&tool) {
             OTHER.clone_into(&mut tool);
@@ -86,9 +86,9 @@ impl FailureTally {
         tally.calls += 1;
         // A person who reads a summary wants the name; a metric must not grow with what models make up.
         let label = if call.unknown_tool { UNKNOWN.to_owned() } else { tool };
-        let mut counted = Counted { label, places: Vec::new(), suspects: Vec::new() };
+        let mut labels = CallLabels { label, places: Vec::new(), suspects: Vec::new() };
         if !call.is_failing() {
-            return counted;
+            return labels;
         }
         tally.failed += 1;
         let mut places: Vec<FailurePlace> = call
@@ -108,11 +108,11 @@ impl FailureTally {
                 None => drop(tally.places.insert(place.clone(), 1)),
             }
             if !was_suspect && tally.is_suspect(&place, 0) {
-                counted.suspects.push(place.clone());
+                labels.suspects.push(place.clone());
             }
-            counted.places.push(place);
+            labels.places.push(place);
         }
-        counted
+        labels
     }
 
     /// The counts, by tool.
@@ -157,9 +157,9 @@ fn place(finding: &ValidationError, redactor: &dyn Redactor) -> FailurePlace {
     let code = bounded(finding.error_code.as_ref(), 16);
     let path = if code == "VAL-005" {
         let parent = finding.field_path.split_last().map(|(parent, _)| parent).unwrap_or_default();
-        shown_place(&parent, redactor) + "/?"
+        redacted_place(&parent, redactor) + "/?"
     } else {
-        shown_place(&finding.field_path, redactor)
+        redacted_place(&finding.field_path, redactor)
     };
     (code, path)
 }
@@ -181,11 +181,12 @@ mod tests {
         let (findings, arguments) = ([finding("VAL-008", "")], json!({}));
         let mut tally = FailureTally::default();
         for tool in ["made", "up"] {
-            let call = Call::new(tool, "1", &arguments, &findings, [0; 10]).with_unknown_tool(true);
+            let call =
+                TrackedCall::new(tool, "1", &arguments, &findings, [0; 10]).with_unknown_tool(true);
             assert_eq!(tally.count(&call, &HideSecrets).label, "(unknown)");
         }
-        let counted: Vec<_> = tally.tools().map(|(tool, tally)| (tool, tally.calls)).collect();
-        assert_eq!(counted, [("made", 1), ("up", 1)]);
+        let labels: Vec<_> = tally.tools().map(|(tool, tally)| (tool, tally.calls)).collect();
+        assert_eq!(labels, [("made", 1), ("up", 1)]);
     }
 
     #[test]
@@ -199,9 +200,9 @@ mod tests {
                 finding("VAL-005", &format!("/made_up_{round}")),
             ];
             let findings = if round % 4 == 0 { &findings[1..] } else { &findings[..] };
-            let call = Call::new("sort_list", "1", &arguments, findings, [0; 10]);
+            let call = TrackedCall::new("sort_list", "1", &arguments, findings, [0; 10]);
             new += tally.count(&call, &HideSecrets).suspects.len();
-            tally.record(&Call::new("fine", "1", &arguments, &[], [0; 10]), &HideSecrets);
+            tally.record(&TrackedCall::new("fine", "1", &arguments, &[], [0; 10]), &HideSecrets);
         }
         let suspects = tally.suspects();
         assert_eq!(
@@ -224,9 +225,15 @@ mod tests {
         for index in 0..MOST_TOOLS + 50 {
             let findings = [finding("VAL-008", "")];
             let tool = format!("tool-{index}");
-            tally.record(&Call::new(&tool, "1", &arguments, &findings, [0; 10]), &HideSecrets);
+            tally.record(
+                &TrackedCall::new(&tool, "1", &arguments, &findings, [0; 10]),
+                &HideSecrets,
+            );
             let findings = [finding("VAL-001", &format!("/field-{index}"))];
-            tally.record(&Call::new("one", "1", &arguments, &findings, [0; 10]), &HideSecrets);
+            tally.record(
+                &TrackedCall::new("one", "1", &arguments, &findings, [0; 10]),
+                &HideSecrets,
+            );
         }
         assert_eq!(tally.tools().count(), MOST_TOOLS + 1);
         let (_, one) = tally.tools().find(|(tool, _)| *tool == "one").unwrap();

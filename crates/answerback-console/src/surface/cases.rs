@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use answerback::UuidV7;
-use answerback::case::{CaseKind, CaseState, DecisionError, Submission};
+use answerback::case::{CaseKind, CaseState, DecisionError, DecisionSubmission};
 use answerback::contract::atdf::ErrorBuilder;
 use answerback::finding::secrets;
 use answerback_http::{Closing, Principal, Problem, ProblemKind, Routes, Scope};
@@ -131,7 +131,7 @@ async fn decide(
     Path(id): Path<String>,
     body: Bytes,
 ) -> Answer {
-    let submission: Submission = ask::variant(&body, "decision", &["revision"])?;
+    let submission: DecisionSubmission = ask::variant(&body, "decision", &["revision"])?;
     let submission = submission.with_by(by.name());
     let before = record(&console, case_id(&id)?).await?;
     let ticket = console.behind.decide(before.case.id.clone(), submission, surface_of(&by));

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use answerback::checker::{CallRequest, ToolCatalog};
 use answerback::contract::atdf::ErrorBuilder;
 use answerback::finding::secrets;
-use answerback::judge::{CallLine, Catalogue};
 use answerback_http::{Principal, Problem, ProblemKind, Routes, Scope};
 use axum::Extension;
 use axum::body::Bytes;
@@ -124,13 +124,15 @@ fn unlisted(server: &str) -> Problem {
 async fn check(service: &Service, principal: &Principal, body: &[u8]) -> Result<Response, Problem> {
     let current = service.current();
     let gateway = &current.gateway;
-    let mut line = CallLine::read(body, gateway.limits).map_err(bad)?;
+    let mut line = CallRequest::read(body, gateway.limits).map_err(bad)?;
     let schema = serde_json::from_slice::<Value>(body).ok().and_then(|mut line| {
         let schema = line.get_mut("schema").map(Value::take);
         schema.filter(|schema| !schema.is_null())
     });
     let inline = schema
-        .map(|schema| blocking::work(body.len(), || Catalogue::new([(line.tool.clone(), schema)])))
+        .map(|schema| {
+            blocking::work(body.len(), || ToolCatalog::new([(line.tool.clone(), schema)]))
+        })
         .transpose()
         .map_err(bad)?;
     let called = line.tool.clone();

@@ -1,8 +1,8 @@
 //! Checks a call for a program and counts its attempts in the store.
 
+use answerback::checker::{CallReply, CallRequest, CheckedCall, ToolCatalog, check_call};
 use answerback::finding::Severity;
-use answerback::judge::{Answer, CallLine, Catalogue, Judged, judge};
-use answerback::retry::{Outcome, Permit, Turn};
+use answerback::retry::{AttemptOutcome, Permit, Turn};
 use answerback::{ToolResult, UuidV4};
 use answerback_ledger::Part;
 use answerback_record::{Hide, system};
@@ -26,7 +26,7 @@ const UPSTREAM: &str = "api/calls/check";
 #[derive(Debug, Serialize)]
 pub(super) struct Checked {
     #[serde(flatten)]
-    pub(super) line: Answer,
+    pub(super) line: CallReply,
     /// True if a person let this call run although the check failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     waived: bool,
@@ -38,8 +38,8 @@ pub(super) struct Checked {
     guidance: Option<String>,
 }
 
-impl From<Answer> for Checked {
-    fn from(line: Answer) -> Self {
+impl From<CallReply> for Checked {
+    fn from(line: CallReply) -> Self {
         Self { line, waived: false, arguments: None, guidance: None }
     }
 }
@@ -47,12 +47,12 @@ impl From<Answer> for Checked {
 /// Holds a call that is being checked.
 pub(super) struct Checking<'a> {
     pub(super) gateway: &'a Gateway,
-    pub(super) catalogue: &'a Catalogue,
+    pub(super) catalogue: &'a ToolCatalog,
     /// The server whose tool is called, or `None` if the schema came with the call.
     pub(super) server: Option<&'a str>,
     /// The principal of the request.
     pub(super) principal: &'a str,
-    pub(super) line: CallLine,
+    pub(super) line: CallRequest,
 }
 
 impl Checking<'_> {
@@ -63,7 +63,7 @@ impl Checking<'_> {
         // Building the message processes the arguments, so it may block like the check.
         Ok(blocking::work(self.much(), || {
             let outcome = judged.as_attempt(1, system::now(), random);
-            judged.answer(outcome).into()
+            judged.reply(outcome).into()
         }))
     }
 
@@ -108,9 +108,9 @@ impl Checking<'_> {
         self.line.arguments.as_ref().map_or(0, blocking::text_in)
     }
 
-    fn judged(&self, line: CallLine) -> Judged<'_> {
+    fn judged(&self, line: CallRequest) -> CheckedCall<'_> {
         blocking::work(self.much(), || {
-            judge(self.catalogue, line, &self.gateway.validation, self.gateway.limits)
+            check_call(self.catalogue, line, &self.gateway.validation, self.gateway.limits)
         })
     }
 
@@ -126,7 +126,7 @@ impl Checking<'_> {
     async fn count(
         &self,
         recorder: &Recorder,
-        judged: Judged<'_>,
+        judged: CheckedCall<'_>,
         permit: Option<Permit>,
     ) -> Result<Checked, StoreError> {
         let random = system::random().map_err(unit)?;
@@ -145,11 +145,11 @@ impl Checking<'_> {
             is_awaited: true,
             entry: AttemptInput::entry,
         };
-        let wording = judged.wording();
+        let wording = judged.message_inputs();
         let (console, commands) = (self.gateway.console.clone(), self.gateway.commands.clone());
-        let answer = move |outcome: &Outcome| {
+        let answer = move |outcome: &AttemptOutcome| {
             let told = wording.result(outcome).map(|mut told| {
-                if let Outcome::Blocked(blocked) = outcome {
+                if let AttemptOutcome::Blocked(blocked) = outcome {
                     let case = blocked.escalation.id.to_string();
                     // The gateway does not ask a user here. The calling program may do so.
                     let sentence = waiting(&case, false, console.as_deref(), &commands);
@@ -160,7 +160,7 @@ impl Checking<'_> {
             (told.as_ref().and_then(|told| serde_json::to_string(told).ok()), told)
         };
         let counted = counting.count(recorder, answer).await;
-        let (outcome, told): (Outcome, Option<ToolResult>) = match counted {
+        let (outcome, told): (AttemptOutcome, Option<ToolResult>) = match counted {
             Ok(counted) => (counted.outcome, counted.answer),
             Err(error @ StoreError::Unit(_)) => return Err(error),
             Err(error) => {
@@ -178,7 +178,7 @@ impl Checking<'_> {
         Ok(checked)
     }
 
-    fn about(&self, judged: &Judged<'_>, correlation_id: &UuidV4) -> About {
+    fn about(&self, judged: &CheckedCall<'_>, correlation_id: &UuidV4) -> About {
         let id = About::id_of(correlation_id);
         About {
             id,
@@ -193,21 +193,21 @@ impl Checking<'_> {
     fn parts(&self, recorder: &Recorder) -> Result<Vec<Part>, StoreError> {
         let schema = self.catalogue.schema(&self.line.tool).and_then(Result::ok);
         let hide = schema.map(|schema| Hide { member: "arguments", schema });
-        let CallLine { id, tool, arguments, .. } = &self.line;
+        let CallRequest { id, tool, arguments, .. } = &self.line;
         let seen = json!({"id": id, "tool": tool, "arguments": arguments});
         recorder.parts("seen", &seen.to_string(), hide)
     }
 }
 
 /// Builds the response from the outcome, with the person's decision.
-fn answered(judged: Judged<'_>, outcome: Outcome) -> Checked {
+fn answered(judged: CheckedCall<'_>, outcome: AttemptOutcome) -> Checked {
     let (waived, guidance) = match &outcome {
-        Outcome::Proceed(proceed) => {
+        AttemptOutcome::Proceed(proceed) => {
             (proceed.waived, proceed.guidance.clone().or_else(|| proceed.correction.clone()))
         }
         _ => (false, None),
     };
-    let mut line = judged.answer(outcome);
+    let mut line = judged.reply(outcome);
     if waived {
         // The findings are still reported, but only as warnings.
         line.valid = true;

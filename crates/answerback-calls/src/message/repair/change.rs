@@ -8,7 +8,7 @@ use answerback_parse::Confidence;
 use answerback_redaction::{redact, redact_pointer};
 use serde_json::Value;
 
-use crate::call::{Schema, shown};
+use crate::call::{Schema, preview_argument};
 
 /// The number of changes that the summary lists. It counts the rest.
 const MOST_TOLD: usize = 4;
@@ -124,9 +124,17 @@ impl Words {
             Operation::Replace { path, value }
             | Operation::Add { path, value }
             | Operation::Test { path, value } => {
-                let _ = write!(line, "write {}", shown(value, path, schema, &Preview::new()));
+                let _ = write!(
+                    line,
+                    "write {}",
+                    preview_argument(value, path, schema, &Preview::new())
+                );
                 if let Some(before) = path.find(arguments) {
-                    let _ = write!(line, " for {}", shown(before, path, schema, &Preview::new()));
+                    let _ = write!(
+                        line,
+                        " for {}",
+                        preview_argument(before, path, schema, &Preview::new())
+                    );
                 }
                 line.push_str(" in ");
                 push_place(line, path);
@@ -154,7 +162,7 @@ impl Words {
 
 /// Describes arguments that replace a text which was not JSON, and what they leave out of it.
 pub(super) fn whole(arguments: &Value, schema: &Schema, omissions: &[&str]) -> String {
-    let arguments = shown(arguments, &Pointer::root(), schema, &Preview::new());
+    let arguments = preview_argument(arguments, &Pointer::root(), schema, &Preview::new());
     match omissions {
         [] => format!("send {arguments}"),
         omissions => format!("send {arguments} ({})", omissions.join("; ")),

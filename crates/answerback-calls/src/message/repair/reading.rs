@@ -8,7 +8,7 @@ use answerback_parse::{Confidence, parse};
 use serde_json::{Number, Value};
 
 use super::separator;
-use super::similarity::{NameSimilarity, kinship};
+use super::similarity::{NameSimilarity, similarity};
 use crate::call::{Schema, Types};
 
 /// The longest text that is read as a list or an object, in bytes.
@@ -77,7 +77,7 @@ fn container(text: &str) -> Option<(Value, Confidence)> {
     if text.len() > LONGEST || !text.starts_with(['[', '{', '(']) {
         return None;
     }
-    heard(text).filter(|(value, _)| value.is_array() || value.is_object())
+    parse_text(text).filter(|(value, _)| value.is_array() || value.is_object())
 }
 
 /// Parses a text that holds an object.
@@ -116,7 +116,7 @@ fn number(text: &str) -> Option<Number> {
     }
     // Python and pydantic read underscores between digits.
     let plain = without_separators(text);
-    match heard(&plain)? {
+    match parse_text(&plain)? {
         (Value::Number(number), Confidence::Safe) => is_same(&plain, &number).then_some(number),
         _ => None,
     }
@@ -169,7 +169,7 @@ fn whole(number: Number) -> Number {
 }
 
 /// Parses a text as JSON, tolerating small mistakes. Returns `None` for a number that does not fit.
-fn heard(text: &str) -> Option<(Value, Confidence)> {
+fn parse_text(text: &str) -> Option<(Value, Confidence)> {
     match parse(text, Limits::default()) {
         Ok(document) => document.findings.is_empty().then_some((document.value, Confidence::Safe)),
         // A text inside a value was not cut off with the call. If its end is missing, more may be missing.
@@ -196,7 +196,7 @@ fn parts(schema: &Schema, owner: &Pointer, text: &str) -> Option<(Value, Confide
         let is_option = |part: &str| {
             let mut options = options.iter().filter_map(Value::as_str);
             options.any(|option| {
-                option == part || kinship(part, option) == Some(NameSimilarity::Spelling)
+                option == part || similarity(part, option) == Some(NameSimilarity::Spelling)
             })
         };
         parts.iter().map(|part| is_option(part).then(|| Value::from(*part))).collect()

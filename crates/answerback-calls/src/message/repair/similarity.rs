@@ -22,7 +22,7 @@ const NEGATIONS: &[&str] =
     &["not", "no", "non", "never", "without", "except", "excluding", "un", "anti"];
 
 /// Returns the similarity of two names, or `None` if they are not similar.
-pub(super) fn kinship(written: &str, known: &str) -> Option<NameSimilarity> {
+pub(super) fn similarity(written: &str, known: &str) -> Option<NameSimilarity> {
     if written.len() > LONGEST || known.len() > LONGEST {
         return None;
     }
@@ -38,7 +38,7 @@ pub(super) fn kinship(written: &str, known: &str) -> Option<NameSimilarity> {
     if !one.iter().filter(is_sign).eq(other.iter().filter(is_sign)) {
         return None;
     }
-    let (written, known) = (counted(words(written)), counted(words(known)));
+    let (written, known) = (with_digits(words(written)), with_digits(words(known)));
     if is_mistyped(&one, &other, &written, &known) {
         return Some(NameSimilarity::Typo);
     }
@@ -52,7 +52,7 @@ pub(super) fn kinship(written: &str, known: &str) -> Option<NameSimilarity> {
 }
 
 /// Words with the small numbers in digits: `five years` is `5_years`.
-fn counted(mut words: Vec<String>) -> Vec<String> {
+fn with_digits(mut words: Vec<String>) -> Vec<String> {
     const NUMBERS: [&str; 13] = [
         "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
         "eleven", "twelve",
@@ -147,7 +147,7 @@ mod tests {
             ("", "a", None),
             ("last five years", "year", None),
         ] {
-            assert_eq!(kinship(written, known), expected, "{written} {known}");
+            assert_eq!(similarity(written, known), expected, "{written} {known}");
         }
     }
 }

@@ -416,7 +416,7 @@ fn strict_mode_holds_for_the_repaired_call_too() {
     .unwrap();
     let arguments = json!({"filter": "{\"a\": 1, \"b\": 2}"});
     for (strict, offered) in [(false, true), (true, false)] {
-        let options = Options::default().with_strict(strict);
+        let options = CheckOptions::default().with_strict(strict);
         let findings = check(&schema, &arguments, options).unwrap();
         assert_eq!(repair(&schema, &arguments, &findings, options).is_some(), offered);
     }
@@ -544,7 +544,7 @@ proptest! {
         let arguments = spoilt(&value, &mut || chances.next().unwrap_or(7));
         let schema = Schema::compile(source.clone()).unwrap();
         for strict in [false, true] {
-            let options = Options::default().with_strict(strict);
+            let options = CheckOptions::default().with_strict(strict);
             let findings = check(&schema, &arguments, options).unwrap();
             let Some(repair) = repair(&schema, &arguments, &findings, options) else { continue };
             let patch = repair.patch.as_deref().unwrap();
