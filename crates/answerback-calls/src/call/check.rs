@@ -15,25 +15,17 @@ use serde_json::Value;
 
 use super::argument_preview::preview_argument;
 use super::effort::{self, Effort};
-use super::expected::{described, names, options as listed};
+use super::expected::described;
 use super::formats::{self, FormatMode};
 use super::outline::{NodeId, SchemaOutline};
 use super::schema::{FormatReading, Schema};
 use super::schema_error::SchemaError;
-use super::types::Types;
-use super::union::Judge;
-use super::unknown::{Branches, unknown};
 use super::{omission, pattern_guard, wording};
 
 /// The deepest arguments, counted in arrays and objects.
 const DEEPEST: usize = 128;
 /// The maximum number of findings of one call.
 const MOST_FINDINGS: usize = 1_000;
-
-/// The maximum number of values from all branches of a union in one finding.
-const MOST_JOINED: usize = 1_000;
-/// The maximum number of tags of one branch that are compared with those of others.
-const MOST_TAGS: usize = 16;
 
 /// The options for checking a call.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -1,6 +1,18 @@
 //! Reports missing and unknown fields.
 
-use super::*;
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use answerback_findings::{Severity, ValidationError, val};
+use answerback_json::Pointer;
+use serde_json::Value;
+
+use super::{CheckOptions, Findings, MOST_FINDINGS, pointer};
+use crate::call::argument_preview::{applying, preview_argument};
+use crate::call::expected::names;
+use crate::call::outline::{NodeId, SchemaOutline};
+use crate::call::unknown::{Branches, unknown};
+use crate::call::wording;
 
 impl Findings<'_> {
     pub(super) fn missing(&mut self, error: &jsonschema::ValidationError<'_>, name: &str) {
@@ -120,9 +132,7 @@ impl Findings<'_> {
         let declares = |id: &NodeId| {
             outline.names(*id).find(|(known, _)| *known == name).map(|(_, child)| child)
         };
-        declares(&owner).or_else(|| {
-            crate::call::argument_preview::applying(outline, parent).iter().find_map(declares)
-        })
+        declares(&owner).or_else(|| applying(outline, parent).iter().find_map(declares))
     }
 
     pub(super) fn unknown(&mut self, options: CheckOptions) {

@@ -1,6 +1,21 @@
 //! Reports values that fit no branch of a union, or too many.
 
-use super::*;
+use answerback_findings::{ValidationError, val};
+use jsonschema::error::ValidationErrorKind;
+use serde_json::Value;
+
+use super::{Findings, pointer};
+use crate::call::expected::options as listed;
+use crate::call::outline::NodeId;
+use crate::call::schema_error::SchemaError;
+use crate::call::types::Types;
+use crate::call::union::Judge;
+use crate::call::wording;
+
+/// The maximum number of values from all branches of a union in one finding.
+const MOST_JOINED: usize = 1_000;
+/// The maximum number of tags of one branch that are compared with those of others.
+const MOST_TAGS: usize = 16;
 
 impl Findings<'_> {
     /// Adds the findings of the nearest branch if no branch fits, with a note about the other branches.

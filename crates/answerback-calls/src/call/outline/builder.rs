@@ -7,7 +7,8 @@ use jsonschema::{Draft, Validator};
 use serde_json::{Map, Value};
 
 use super::anchors::{anchors, percent_decoded};
-use super::*;
+use super::{ConditionalSchemas, NamePattern, NodeId, NodeWeight, SchemaNode, Union};
+use crate::call::types::Types;
 
 pub(super) struct OutlineBuilder<'s> {
     pub(super) schema: &'s Value,
