@@ -283,7 +283,7 @@ fn change(schema: &Schema, arguments: &Value, finding: &ValidationError) -> Opti
         let (value, confidence) = reading::read(schema, finding, value)?;
         return Some(RepairStep::rewrite(&finding.field_path, value, confidence));
     } else if code == val::INVALID_ENUM_VALUE.code {
-        let (value, confidence) = choice::meant(schema, finding, value)?;
+        let (value, confidence) = choice::intended_option(schema, finding, value)?;
         return Some(RepairStep::rewrite(&finding.field_path, value, confidence));
     } else {
         // Patterns and formats rarely allow for blanks around a text, and such blanks are accidental.

@@ -12,7 +12,7 @@ use crate::call::Schema;
 const MOST_OPTIONS: usize = 512;
 
 /// The permitted value that was meant by one that is not, if only one can have been.
-pub(super) fn meant(
+pub(super) fn intended_option(
     schema: &Schema,
     finding: &ValidationError,
     value: &Value,
