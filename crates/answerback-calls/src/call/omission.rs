@@ -3,8 +3,8 @@
 use answerback_findings::{ValidationError, call_codes};
 use serde_json::Value;
 
+use super::argument_preview::applying;
 use super::schema::Schema;
-use super::shown::applying;
 
 /// The maximum number of findings that are examined. A message lists fewer.
 const MOST: usize = 100;

@@ -5,7 +5,7 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::types::JsonType;
 use serde_json::Value;
 
-use super::expected::{bare, forbidden_together};
+use super::expected::{bare, forbidden_combination};
 use super::formats;
 use super::patterns::LONG_TEXT;
 use super::types::Types;
@@ -151,7 +151,7 @@ fn forbidden(rule: &Value, shown: &str) -> String {
     if rules.is_some_and(|rules| rules.contains_key("enum") || rules.contains_key("const")) {
         return format!("Value {} is not allowed", quoted(shown));
     }
-    let names = rules.and_then(forbidden_together).unwrap_or_default();
+    let names = rules.and_then(forbidden_combination).unwrap_or_default();
     let quoted: Vec<String> = names.iter().map(|name| format!("'{}'", text(name))).collect();
     match quoted.as_slice() {
         [] => "Value has a form that is not allowed".to_owned(),

@@ -8,11 +8,11 @@ use answerback_parse::Confidence;
 use answerback_redaction::{redact, redact_pointer};
 use serde_json::Value;
 
-use crate::call::{Schema, shown};
+use crate::call::{Schema, preview_argument};
 
-/// How many changes the words tell; the rest is counted.
+/// The number of changes that the summary lists. It counts the rest.
 const MOST_TOLD: usize = 4;
-/// The longest name told, in characters.
+/// The longest name in a summary, in characters.
 const NAME: usize = 64;
 
 /// One step of a repair, and how sure it is.
@@ -20,7 +20,7 @@ const NAME: usize = 64;
 pub(super) struct RepairStep {
     pub(super) operation: PatchOperation,
     pub(super) confidence: Confidence,
-    /// Whether the value stays what it was and is only written in another way.
+    /// True if only the spelling changes and the value stays the same.
     pub(super) is_lossless: bool,
 }
 
@@ -50,7 +50,8 @@ impl RepairStep {
         Self { operation: PatchOperation::Move { from, path }, confidence, is_lossless: false }
     }
 
-    /// Whether it takes a secret from below the name that tells it to where nobody would know it for one.
+    /// Returns true if the change moves a secret away from the name that marks it as a secret. The redaction
+    /// would no longer find it there.
     pub(super) fn uncovers(&self) -> bool {
         match &self.operation {
             PatchOperation::Move { from, path } => {
@@ -73,13 +74,13 @@ impl RepairStep {
     }
 }
 
-/// Whether a place is another, or below it.
+/// Returns true if a place equals another or is below it.
 pub(super) fn lies_in(place: &Pointer, other: &Pointer) -> bool {
     let rest = place.as_str().strip_prefix(other.as_str());
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// What would change, in words.
+/// The summary of the changes in words.
 #[derive(Debug, Default)]
 pub(super) struct Words {
     line: String,
@@ -123,9 +124,17 @@ impl Words {
             PatchOperation::Replace { path, value }
             | PatchOperation::Add { path, value }
             | PatchOperation::Test { path, value } => {
-                let _ = write!(line, "write {}", shown(value, path, schema, &Preview::new()));
+                let _ = write!(
+                    line,
+                    "write {}",
+                    preview_argument(value, path, schema, &Preview::new())
+                );
                 if let Some(before) = path.find(arguments) {
-                    let _ = write!(line, " for {}", shown(before, path, schema, &Preview::new()));
+                    let _ = write!(
+                        line,
+                        " for {}",
+                        preview_argument(before, path, schema, &Preview::new())
+                    );
                 }
                 line.push_str(" in ");
                 push_place(line, path);
@@ -153,7 +162,7 @@ impl Words {
 
 /// Describes arguments that replace a text which was not JSON, and what they leave out of it.
 pub(super) fn whole(arguments: &Value, schema: &Schema, omissions: &[&str]) -> String {
-    let arguments = shown(arguments, &Pointer::root(), schema, &Preview::new());
+    let arguments = preview_argument(arguments, &Pointer::root(), schema, &Preview::new());
     match omissions {
         [] => format!("send {arguments}"),
         omissions => format!("send {arguments} ({})", omissions.join("; ")),

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::Repair;
 
-/// What stands in a step for a value that is left out, until the step is written without one.
+/// The placeholder for a redacted value, until the step is written without a value.
 const LEFT_OUT: &str = "[redacted]";
 
 /// Returns true if a secret is in a name on the way to a place of a step.
@@ -66,9 +66,9 @@ pub(super) struct RepairDocument<'r> {
     patch: Option<Vec<StepDocument<'r>>>,
     /// The arguments after the repair; null where a secret in them is left out.
     arguments: &'r Value,
-    /// Whether something else could have been meant.
+    /// The certainty that nothing else was meant.
     confidence: Confidence,
-    /// Whether secrets are left out. Then the arguments are made by applying the patch to the call.
+    /// True if secrets are redacted. The caller then applies the patch to the call to get the arguments.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "schema", schemars(default))]
     redacted: bool,
@@ -79,14 +79,14 @@ pub(super) struct RepairDocument<'r> {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Step"))]
 struct StepDocument<'r> {
-    /// What it does.
+    /// The operation.
     op: StepKind,
     /// The place that is emptied or read.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<&'r Pointer>,
     /// The place that is changed.
     path: &'r Pointer,
-    /// What is put there.
+    /// The new value.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<&'r Value>,
 }
