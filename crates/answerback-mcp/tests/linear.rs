@@ -101,7 +101,7 @@ fn assert_linear(step: impl Fn(&str)) {
     let time = |text: &str| {
         let start = cpu_time();
         step(text);
-        cpu_time() - start
+        cpu_time().saturating_sub(start)
     };
     let growth = |unit: &String| {
         let times = BYTES / unit.len() + 1;

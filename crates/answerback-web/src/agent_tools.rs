@@ -47,7 +47,7 @@ pub async fn serve(
             let _ = running.waiting().await;
         }
         Err(error) => {
-            tracing::debug!(%error, "a client of the console's tools disconnected during setup")
+            tracing::debug!(%error, "a client of the console's tools disconnected during setup");
         }
     }
 }

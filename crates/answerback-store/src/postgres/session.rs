@@ -329,7 +329,7 @@ mod tests {
                     assert_eq!((rest.as_str(), schema.as_str()), wanted, "{url}");
                 }
                 (Err(message), Err(wanted)) => {
-                    assert!(message.starts_with(wanted), "{url}: {message}")
+                    assert!(message.starts_with(wanted), "{url}: {message}");
                 }
                 (found, _) => panic!("{url}: {found:?}"),
             }
