@@ -44,7 +44,7 @@ pub(crate) fn marked(text: &str, secrets: Vec<Secret>) -> Cow<'_, str> {
     Cow::Owned(redacted)
 }
 
-/// Iterates over the byte ranges of the marks in a text: those of [`SecretKind::mark`], and `[redacted]`, which
+/// Iterates over the byte ranges of the marks in a text: those of [`SecretKind::mark`](crate::SecretKind::mark), and `[redacted]`, which
 /// replaces values that a schema marks as secret.
 pub fn marks(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     const BEGINNING: &str = "[redacted";
