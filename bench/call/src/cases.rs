@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use answerback::call::Schema;
+use answerback::checker::{CallRequest, ToolCatalog};
 use answerback::config::ValidationConfig;
 use answerback::json::Limits;
-use answerback::judge::{CallLine, Catalogue};
 use anyhow::Context;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::{Value, json};
@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 pub(crate) struct Workload {
     /// What it is called in the output.
     pub(crate) name: String,
-    pub(crate) catalogue: Catalogue,
+    pub(crate) catalogue: ToolCatalog,
     pub(crate) config: ValidationConfig,
-    pub(crate) calls: Vec<CallLine>,
+    pub(crate) calls: Vec<CallRequest>,
     /// For each call the validator alone, where the tool exists and the arguments are a value.
     pub(crate) validators: Vec<Option<Validator>>,
 }
@@ -38,10 +38,10 @@ impl Workload {
             let calls: String = own_calls().map(|call| format!("{call}\n")).into_iter().collect();
             (name, own_tools(), calls)
         };
-        let catalogue = Catalogue::read(&tools)?;
+        let catalogue = ToolCatalog::read(&tools)?;
         let calls = calls
             .lines()
-            .map(|line| CallLine::read(line.as_bytes(), Limits::default()))
+            .map(|line| CallRequest::read(line.as_bytes(), Limits::default()))
             .collect::<Result<Vec<_>, _>>()?;
         let validators =
             calls.iter().map(|call| validator(&catalogue, call)).collect::<anyhow::Result<_>>()?;
@@ -49,18 +49,18 @@ impl Workload {
     }
 
     /// The schema of a call, where it can be checked against one.
-    pub(crate) fn schema(&self, call: &CallLine) -> Option<&Schema> {
+    pub(crate) fn schema(&self, call: &CallRequest) -> Option<&Schema> {
         self.catalogue.schema(&call.tool)?.ok()
     }
 }
 
 /// The arguments of a call, where they are a value and not a text.
-pub(crate) fn value(call: &CallLine) -> Option<&Value> {
+pub(crate) fn value(call: &CallRequest) -> Option<&Value> {
     call.arguments.as_ref().filter(|arguments| !arguments.is_string())
 }
 
 /// The validator as it comes, set up as [`Schema`] sets it up.
-fn validator(catalogue: &Catalogue, call: &CallLine) -> anyhow::Result<Option<Validator>> {
+fn validator(catalogue: &ToolCatalog, call: &CallRequest) -> anyhow::Result<Option<Validator>> {
     let (Some(Ok(schema)), Some(_)) = (catalogue.schema(&call.tool), value(call)) else {
         return Ok(None);
     };

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::hint::black_box;
 
-use answerback::retry::{Call, Outcome, RetryKey, RetryTracker};
+use answerback::retry::{AttemptOutcome, RetryKey, RetryTracker, TrackedCall};
 use answerback::{Severity, Timestamp, ValidationError};
 use anyhow::{Context, ensure};
 use serde_json::json;
@@ -57,7 +57,8 @@ pub(crate) fn measure(
     .into_iter()
     .collect::<anyhow::Result<Vec<_>>>()?;
     // Of one turn, so that the step of a known key changes nothing that the next one meets.
-    let call = Call::new("read_file", "call_abc123", &arguments, &findings, [7; 10]).with_turn(1);
+    let call =
+        TrackedCall::new("read_file", "call_abc123", &arguments, &findings, [7; 10]).with_turn(1);
     let (mut open, mut bytes, mut lookups) = (0, Some(0), Vec::new());
     for size in SIZES.into_iter().filter(|size| *size < most).chain([most]) {
         let before = resident();
@@ -89,7 +90,7 @@ pub(crate) fn measure(
         );
         lookups.push((size, ours / bares));
         let mut stepped = |key: &RetryKey| {
-            u8::from(matches!(tracker.call(key, &call, moment()), Outcome::Retry(_)))
+            u8::from(matches!(tracker.call(key, &call, moment()), AttemptOutcome::Retry(_)))
         };
         let [times] = timed(size, [&mut stepped]);
         row("step", "a parallel failure", times)?;
@@ -102,7 +103,11 @@ fn key(number: usize) -> RetryKey {
 }
 
 /// Opens these keys, and gives the microseconds for each of a batch.
-fn opened(tracker: &RetryTracker, call: &Call<'_>, numbers: std::ops::Range<usize>) -> Vec<f64> {
+fn opened(
+    tracker: &RetryTracker,
+    call: &TrackedCall<'_>,
+    numbers: std::ops::Range<usize>,
+) -> Vec<f64> {
     let mut times = Vec::new();
     for start in numbers.clone().step_by(BATCH) {
         let keys: Vec<_> = (start..numbers.end.min(start + BATCH)).map(key).collect();

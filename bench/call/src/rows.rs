@@ -3,13 +3,13 @@
 #![expect(clippy::unnecessary_wraps, reason = "steps have one form, and some take every call")]
 
 use answerback::call::{Schema, check};
+use answerback::checker::{CallRequest, CheckedCall, check_call};
 use answerback::finding::{Severity, ValidationError, aggregate, preview};
 use answerback::json::Limits;
-use answerback::judge::{CallLine, Judged, judge};
 use answerback::message::{
-    ErrorFormatter, Failure, Formatting, Repair, StandardFormatter, Style, repair,
+    CallFailure, ErrorFormatter, Formatting, Repair, StandardFormatter, Style, repair,
 };
-use answerback::retry::Outcome;
+use answerback::retry::AttemptOutcome;
 use answerback::{RetryTracker, Timestamp};
 use anyhow::{Context, ensure};
 use jsonschema::Validator;
@@ -31,12 +31,12 @@ const MOST_FINDINGS: usize = 148;
 /// A call with what the steps before the measured one made of it.
 struct Case<'w> {
     workload: &'w Workload,
-    line: &'w CallLine,
+    line: &'w CallRequest,
     arguments: Option<&'w Value>,
     validator: Option<&'w Validator>,
-    judged: Judged<'w>,
-    valid: Judged<'w>,
-    outcome: Outcome,
+    judged: CheckedCall<'w>,
+    valid: CheckedCall<'w>,
+    outcome: AttemptOutcome,
     compact: Formatting,
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn measure(
         print(Row { name: step.name.to_owned(), what: step.what.to_owned(), figures })?;
     }
     let many = many_findings()?;
-    let failure = Failure::new("place_order", &many);
+    let failure = CallFailure::new("place_order", &many);
     let formatting = Formatting::default();
     let best = |work: &dyn Fn() -> usize| {
         (0..ROUNDS).map(|_| microseconds(|| (), |()| work())).fold(f64::INFINITY, f64::min)
@@ -106,15 +106,19 @@ pub(crate) fn measure(
 impl<'w> Case<'w> {
     fn new(workload: &'w Workload, index: usize) -> anyhow::Result<Self> {
         let line = &workload.calls[index];
-        let judge = |line: &CallLine| {
-            judge(&workload.catalogue, line.clone(), &workload.config, Limits::default())
+        let judge = |line: &CallRequest| {
+            check_call(&workload.catalogue, line.clone(), &workload.config, Limits::default())
         };
         let judged = judge(line);
         ensure!(!judged.is_valid(), "{:?} is valid", line.id);
         let mut valid = judged.clone();
         valid.findings.clear();
         let outcome = judged.track(&tracker(), moment(), RANDOM);
-        ensure!(matches!(outcome, Outcome::Retry(_)), "{:?} is not a first failure", line.id);
+        ensure!(
+            matches!(outcome, AttemptOutcome::Retry(_)),
+            "{:?} is not a first failure",
+            line.id
+        );
         Ok(Self {
             workload,
             line,
@@ -127,8 +131,8 @@ impl<'w> Case<'w> {
         })
     }
 
-    fn failure(&self) -> Failure<'_> {
-        let mut failure = Failure::new(&self.judged.tool, &self.judged.findings);
+    fn failure(&self) -> CallFailure<'_> {
+        let mut failure = CallFailure::new(&self.judged.tool, &self.judged.findings);
         failure.schema = self.workload.schema(self.line).map(Schema::source);
         failure.repair = self.judged.repair.as_ref().map(Repair::words);
         failure
@@ -189,7 +193,8 @@ fn aggregated(case: &Case<'_>) -> Option<f64> {
 fn answered(case: &Case<'_>) -> Option<f64> {
     let Workload { catalogue, config, .. } = case.workload;
     let make = || (case.line.clone(), case.outcome.clone());
-    let work = |(line, outcome)| judge(catalogue, line, config, Limits::default()).answer(outcome);
+    let work =
+        |(line, outcome)| check_call(catalogue, line, config, Limits::default()).reply(outcome);
     Some(microseconds(make, work))
 }
 
@@ -198,9 +203,9 @@ fn counted(case: &Case<'_>) -> Option<f64> {
     let trackers: Vec<_> = std::iter::repeat_with(tracker).take(BATCH).collect();
     let mut fresh = trackers.iter().cycle();
     let make = || (case.line.clone(), fresh.next());
-    let work = |(line, tracker): (CallLine, Option<&RetryTracker>)| {
-        let judged = judge(catalogue, line, config, Limits::default());
-        tracker.map(|tracker| answerback::judge::answer(judged, tracker, moment(), RANDOM))
+    let work = |(line, tracker): (CallRequest, Option<&RetryTracker>)| {
+        let judged = check_call(catalogue, line, config, Limits::default());
+        tracker.map(|tracker| answerback::checker::reply_to(judged, tracker, moment(), RANDOM))
     };
     Some(microseconds(make, work))
 }

@@ -161,7 +161,7 @@ impl Decision {
 /// A decision as it is submitted, with the digest and revision of the case that the person saw.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[non_exhaustive]
-pub struct Submission {
+pub struct DecisionSubmission {
     /// The decision.
     #[serde(flatten)]
     pub decision: Decision,
@@ -174,7 +174,7 @@ pub struct Submission {
     pub by: Option<String>,
 }
 
-impl Submission {
+impl DecisionSubmission {
     /// Creates a submission for the case's current digest and revision, without a name in `by`.
     pub fn about(case: &Case, decision: Decision) -> Self {
         Self { decision, digest: case.digest, revision: case.revision, by: None }
@@ -204,14 +204,14 @@ pub enum CaseState {
     /// A person deferred the case. It is still undecided.
     Deferred {
         /// The deferral, with the person's name and the new expiry time.
-        submission: Submission,
+        submission: DecisionSubmission,
         /// The time of the deferral.
         at: Timestamp,
     },
     /// A decision was made.
     Decided {
         /// The decision, with the name of the person who made it.
-        submission: Submission,
+        submission: DecisionSubmission,
         /// The time of the decision.
         at: Timestamp,
     },
@@ -233,7 +233,7 @@ pub struct Case {
     pub allowed: Vec<DecisionKind>,
     /// The time at which the case expires if it is still undecided.
     pub expires: Timestamp,
-    /// What became of it so far.
+    /// The case's current state.
     pub state: CaseState,
 }
 
@@ -301,20 +301,24 @@ impl Case {
 /// Returns one also if the case does not allow the decision, or the decision itself is not usable.
 ///
 /// ```
-/// use answerback_calls::case::{Case, CaseKind, Decision, DecisionError, Submission, decide};
+/// use answerback_calls::case::{Case, CaseKind, Decision, DecisionError, DecisionSubmission, decide};
 /// use answerback_json::{Digest, Timestamp, UuidV7};
 ///
 /// let now = Timestamp::from_unix_millis(0);
 /// let id = UuidV7::from_time(now, [7; 10]);
 /// let case = Case::new(id, CaseKind::Escalation, Digest::of_bytes(b"shown"), now.plus_days(1));
 ///
-/// let approved = decide(&case, &Submission::about(&case, Decision::Approve), now)?;
+/// let approved = decide(&case, &DecisionSubmission::about(&case, Decision::Approve), now)?;
 /// assert_eq!(approved.decision(), Some(&Decision::Approve));
-/// let late = Submission::about(&case, Decision::Reject { reason: None });
+/// let late = DecisionSubmission::about(&case, Decision::Reject { reason: None });
 /// assert!(matches!(decide(&approved, &late, now), Err(DecisionError::AlreadyDecided(_))));
 /// # Ok::<(), DecisionError>(())
 /// ```
-pub fn decide(case: &Case, submission: &Submission, now: Timestamp) -> Result<Case, DecisionError> {
+pub fn decide(
+    case: &Case,
+    submission: &DecisionSubmission,
+    now: Timestamp,
+) -> Result<Case, DecisionError> {
     match &case.state {
         CaseState::Decided { submission: stored, .. }
         | CaseState::Deferred { submission: stored, .. }
@@ -466,12 +470,13 @@ mod tests {
     #[test]
     fn the_first_writer_wins_and_may_ask_again() {
         let open = case(CaseKind::Escalation);
-        let first = Submission::about(&open, Decision::Approve).with_by("ops");
+        let first = DecisionSubmission::about(&open, Decision::Approve).with_by("ops");
         let decided = decide(&open, &first, at(10)).unwrap();
         assert_eq!((decided.revision, decided.decision()), (1, Some(&Decision::Approve)));
         // Submitting the same decision again returns the stored result unchanged, even after the expiry.
         assert_eq!(decide(&decided, &first, at(5000)), Ok(decided.clone()));
-        let second = Submission::about(&decided, Decision::Approve).with_by("somebody else");
+        let second =
+            DecisionSubmission::about(&decided, Decision::Approve).with_by("somebody else");
         assert_eq!(
             decide(&decided, &second, at(11)),
             Err(DecisionError::AlreadyDecided(DecisionKind::Approve))
@@ -481,17 +486,18 @@ mod tests {
     #[test]
     fn a_deferral_keeps_it_open() {
         let open = case(CaseKind::Question);
-        let later = Submission::about(&open, Decision::Defer { until: at(4000) });
+        let later = DecisionSubmission::about(&open, Decision::Defer { until: at(4000) });
         let deferred = decide(&open, &later, at(10)).unwrap();
         assert_eq!((deferred.expires, deferred.decision()), (at(4000), None));
         assert_eq!(decide(&deferred, &later, at(20)), Ok(deferred.clone()));
         // A decision about the first revision is rejected, because the deferral changed the case.
-        let stale = Submission::about(&open, Decision::Respond { message: "yes".into() });
+        let stale = DecisionSubmission::about(&open, Decision::Respond { message: "yes".into() });
         assert_eq!(
             decide(&deferred, &stale, at(20)),
             Err(DecisionError::Stale { seen: 0, current: 1 })
         );
-        let fresh = Submission::about(&deferred, Decision::Respond { message: "yes".into() });
+        let fresh =
+            DecisionSubmission::about(&deferred, Decision::Respond { message: "yes".into() });
         assert!(decide(&deferred, &fresh, at(3999)).is_ok());
         assert_eq!(decide(&deferred, &fresh, at(4000)), Err(DecisionError::Expired(at(4000))));
     }
@@ -499,7 +505,7 @@ mod tests {
     #[test]
     fn what_does_not_hold() {
         let open = case(CaseKind::Escalation);
-        let about = |decision| Submission::about(&open, decision);
+        let about = |decision| DecisionSubmission::about(&open, decision);
         let mut other = about(Decision::Approve);
         other.digest = Digest::of_bytes(b"something else");
         let long = "é".repeat(LONGEST_MESSAGE + 1);
@@ -577,7 +583,7 @@ mod tests {
             Decision::Defer { until: at(800) },
         ] {
             let kind = decision.kind();
-            let submission = Submission::about(&open, decision).with_by("quince");
+            let submission = DecisionSubmission::about(&open, decision).with_by("quince");
             let bare = decide(&open, &submission, at(10)).unwrap().without_words();
             let text = serde_json::to_string(&bare).unwrap();
             assert!(!text.contains("quince"), "{text}");
@@ -589,7 +595,8 @@ mod tests {
     #[test]
     fn on_the_wire() {
         let open = case(CaseKind::Escalation);
-        let submission = Submission::about(&open, Decision::Modify { arguments: json!({"a": 1}) });
+        let submission =
+            DecisionSubmission::about(&open, Decision::Modify { arguments: json!({"a": 1}) });
         let decided = decide(&open, &submission.with_by("ops"), at(10)).unwrap();
         let text = serde_json::to_string(&decided).unwrap();
         insta::assert_snapshot!(text, @r#"{"id":"00000000-0000-7101-8101-010101010101","kind":"escalation","digest":"baaf53622a51d975235f276287bdc1b64aa4640c77142cbca076877d9eac6815","revision":1,"allowed":["approve","modify","respond","reject","defer"],"expires":"1970-01-01T00:15:00Z","state":{"status":"decided","submission":{"decision":"modify","arguments":{"a":1},"digest":"baaf53622a51d975235f276287bdc1b64aa4640c77142cbca076877d9eac6815","revision":0,"by":"ops"},"at":"1970-01-01T00:00:10Z"}}"#);

@@ -3,9 +3,9 @@
 
 pub mod call;
 pub mod case;
+pub mod checker;
 pub mod config;
 pub mod enrich;
-pub mod judge;
 pub mod message;
 pub mod provider;
 pub mod retry;

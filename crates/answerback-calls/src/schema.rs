@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use crate::checker::{self, CallReply};
 use crate::config;
-use crate::judge::{self, Answer};
 
 /// A schema that this crate publishes.
 #[derive(Debug)]
@@ -64,12 +64,12 @@ pub static ALL: &[Published] = &[
     Published {
         name: "call",
         title: "a call, one line of a replay's log",
-        generate: judge::call_schema,
+        generate: checker::call_schema,
     },
     Published {
         name: "answer",
         title: "the answer to a call, one line of a replay's output",
-        generate: of_output::<Answer>,
+        generate: of_output::<CallReply>,
     },
 ];
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use answerback::UuidV7;
-use answerback::case::{Decision, Submission};
+use answerback::case::{Decision, DecisionSubmission};
 use answerback::config::StoreConfig;
 use answerback::contract::recognise;
 use answerback::governance::{Lock, Manifest};
@@ -74,7 +74,7 @@ impl ConsoleHost for GatewayConsoleHost {
     fn decide(
         &self,
         case: UuidV7,
-        submission: Submission,
+        submission: DecisionSubmission,
         surface: &str,
     ) -> Result<Ticket<CaseRecord>, StoreError> {
         answerback_gateway::decide(&self.store, case, submission, surface)

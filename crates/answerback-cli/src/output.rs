@@ -111,7 +111,7 @@ pub(crate) fn push_line(lines: &mut String, value: &impl Serialize) -> serde_jso
 }
 
 fn is_control(character: char) -> bool {
-    character != '\n' && answerback::finding::acts(character)
+    character != '\n' && answerback::finding::is_control_or_format(character)
 }
 
 /// Returns the position of the first character to escape. Nearly all JSON is plain ASCII, which is skipped in chunks.

@@ -32,12 +32,12 @@ impl Piece {
 /// The three steps of processing a piece. The first and the last run on all cores. Between them, pieces are counted one
 /// at a time, in the order of the log.
 pub(crate) trait PipelineWork: Sync {
-    type Judged: Send;
+    type CheckedCall: Send;
     type Done: Send;
 
-    fn judge(&self, piece: &Piece) -> Self::Judged;
-    fn count(&self, judged: &mut Self::Judged);
-    fn finish(&self, judged: Self::Judged) -> Self::Done;
+    fn judge(&self, piece: &Piece) -> Self::CheckedCall;
+    fn count(&self, judged: &mut Self::CheckedCall);
+    fn finish(&self, judged: Self::CheckedCall) -> Self::Done;
 }
 
 /// Processes a log and passes the results to `write`, in the order of the log. `name` is the log's name in errors.
@@ -201,20 +201,20 @@ mod tests {
     }
 
     impl PipelineWork for Numbering {
-        type Judged = (usize, Vec<Vec<u8>>);
+        type CheckedCall = (usize, Vec<Vec<u8>>);
         type Done = String;
 
-        fn judge(&self, piece: &Piece) -> Self::Judged {
+        fn judge(&self, piece: &Piece) -> Self::CheckedCall {
             (0, piece.lines().map(|(_, line)| line.to_vec()).collect())
         }
 
-        fn count(&self, judged: &mut Self::Judged) {
+        fn count(&self, judged: &mut Self::CheckedCall) {
             judged.0 = self.counted.fetch_add(judged.1.len(), Ordering::SeqCst);
             let range = judged.0..judged.0 + judged.1.len();
             assert!(!range.contains(&self.panics_at), "asked to");
         }
 
-        fn finish(&self, (first, lines): Self::Judged) -> Self::Done {
+        fn finish(&self, (first, lines): Self::CheckedCall) -> Self::Done {
             let lines = (first..).zip(lines);
             lines.map(|(at, line)| format!("{at} {}\n", String::from_utf8_lossy(&line))).collect()
         }

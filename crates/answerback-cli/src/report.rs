@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use answerback::judge::{Share, Summary};
+use answerback::checker::{CallSummary, Share};
 
 use crate::output::sanitise;
 use crate::plural::count_noun;
@@ -11,7 +11,7 @@ use crate::plural::count_noun;
 const MAX_COUNT: usize = 20;
 
 /// Formats the report.
-pub(crate) fn summary(summary: &Summary) -> String {
+pub(crate) fn summary(summary: &CallSummary) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = writeln!(
@@ -61,7 +61,7 @@ pub(crate) fn summary(summary: &Summary) -> String {
     text
 }
 
-fn attempts(text: &mut String, summary: &Summary) {
+fn attempts(text: &mut String, summary: &CallSummary) {
     let attempts = &summary.attempts;
     if summary.failed > 0 {
         let numbered = attempts.failed.iter().enumerate();

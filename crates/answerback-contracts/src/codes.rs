@@ -1,6 +1,6 @@
 //! Explains every code. `answerback explain` and the reference in `docs/codes.md` print this table.
 
-use answerback_findings::{Rule, codes, val};
+use answerback_findings::{Rule, call_codes, codes};
 
 use crate::governance::{handoff, lock, manifest, verify};
 use crate::{atdf, governed, tool, ui};
@@ -9,7 +9,7 @@ use crate::{atdf, governed, tool, ui};
 pub fn all() -> impl Iterator<Item = &'static Rule> {
     [
         codes::RULES,
-        val::RULES,
+        call_codes::RULES,
         atdf::RULES,
         atdf::descriptor::RULES,
         governed::RULES,

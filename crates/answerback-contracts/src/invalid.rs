@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// Reports a document that does not meet its contract, with every finding.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("{}", told(.findings))]
+#[error("{}", summary(.findings))]
 #[non_exhaustive]
 pub struct Invalid {
     /// The findings. At least one of them is an error.
@@ -50,7 +50,7 @@ impl Invalid {
     }
 }
 
-fn told(findings: &[ValidationError]) -> String {
+fn summary(findings: &[ValidationError]) -> String {
     let mut errors = findings.iter().filter(|finding| finding.is_error());
     match (errors.next(), errors.count()) {
         (None, _) => "the document does not meet its contract".to_owned(),

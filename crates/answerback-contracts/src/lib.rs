@@ -4,6 +4,7 @@
 pub mod atdf;
 mod check;
 pub mod codes;
+mod contract_findings;
 pub mod convert;
 mod form;
 pub mod governance;
@@ -11,12 +12,11 @@ pub mod governed;
 mod invalid;
 mod kind;
 mod recognise;
-mod report;
 pub mod tool;
 pub mod ui;
 mod word;
 
+pub(crate) use contract_findings::ContractFindings;
 pub use invalid::Invalid;
 pub use kind::{Contract, UnknownContract};
 pub use recognise::{Recognition, recognise};
-pub(crate) use report::Report;

@@ -40,7 +40,7 @@ pub fn recognise(document: &Value) -> Option<Recognition> {
         return None;
     }
     let names: Vec<&str> = found.iter().map(|mark| mark.name).collect();
-    Some(Recognition { contract, reason: format!("it has {}", listed(&names)) })
+    Some(Recognition { contract, reason: format!("it has {}", joined(&names)) })
 }
 
 /// A typical member of a contract, with its weight.
@@ -143,7 +143,7 @@ fn weight(found: &[&Mark]) -> u8 {
     found.iter().map(|mark| mark.weight).sum()
 }
 
-fn listed(names: &[&str]) -> String {
+fn joined(names: &[&str]) -> String {
     match names {
         [] => String::new(),
         [only] => (*only).to_owned(),

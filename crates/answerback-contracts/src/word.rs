@@ -6,7 +6,7 @@ pub(crate) trait Word: Copy + Sized + 'static {
     const WORDS: &'static [&'static str];
 
     /// Returns the variant for a word on the wire.
-    fn named(word: &str) -> Option<Self>;
+    fn from_word(word: &str) -> Option<Self>;
 }
 
 /// Displays the words of a set for people: `high, medium, low or not_applicable`.

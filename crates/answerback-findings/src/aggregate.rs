@@ -217,7 +217,7 @@ fn keep_most_important(groups: &mut Vec<FindingGroup<'_>>, limit: usize) {
 
 /// Returns the sort key for dropping findings at the limit: the highest keys are dropped first.
 pub fn importance(finding: &ValidationError) -> (Severity, bool) {
-    (finding.severity, finding.error_code != super::val::REQUIRED_FIELD_MISSING.code)
+    (finding.severity, finding.error_code != super::call_codes::REQUIRED_FIELD_MISSING.code)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 #![warn(missing_docs)]
 
 mod aggregate;
+pub mod call_codes;
 pub mod codes;
 #[cfg(test)]
 mod linearity;
@@ -10,7 +11,6 @@ mod paths;
 mod preview;
 mod profile;
 mod rule;
-pub mod val;
 mod validation_error;
 
 pub use aggregate::{Aggregate, FindingGroup, aggregate, importance};

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use answerback_redaction::acts;
+use answerback_redaction::is_control_or_format;
 
 /// The place where a text will be inserted.
 #[derive(Clone, Copy, Eq, PartialEq)]
@@ -43,7 +43,7 @@ pub fn push_unit(shown: &mut String, rest: &str, quoting: Quoting) -> (usize, us
             }
             3
         }
-        _ if acts(character) || passes_for_a_tag(character) || opens_tag(rest) => {
+        _ if is_control_or_format(character) || passes_for_a_tag(character) || opens_tag(rest) => {
             push_escape(shown, character);
             width
         }
@@ -97,7 +97,7 @@ pub fn seen(character: char) -> impl Iterator<Item = char> {
         units[count] = unit;
         count += 1;
     };
-    if acts(character) || passes_for_a_tag(character) {
+    if is_control_or_format(character) || passes_for_a_tag(character) {
         escape(character, &mut add);
     } else {
         add(character);

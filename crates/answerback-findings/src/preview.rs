@@ -1,6 +1,6 @@
 use answerback_json::Pointer;
 use answerback_redaction::{
-    Elements, Secret, SecretKind, Siblings, can_hold_a_secret, kind_of_name,
+    Elements, SecretKind, SecretSpan, Siblings, can_hold_a_secret, kind_of_name,
 };
 use serde_json::Value;
 
@@ -304,7 +304,7 @@ impl<'p> PreviewLine<'p> {
         self.string_with(text, |text| siblings.find(name, text));
     }
 
-    fn string_with(&mut self, text: &str, find: impl FnOnce(&str) -> Vec<Secret>) {
+    fn string_with(&mut self, text: &str, find: impl FnOnce(&str) -> Vec<SecretSpan>) {
         // Redaction searches more text than the preview shows, because a secret may extend beyond the cut.
         let (seen, whole) = window(text, self.preview.max_characters.saturating_mul(4).max(4096));
         let root = self.preview.root.as_deref();
@@ -355,8 +355,10 @@ pub fn window(text: &str, bytes: usize) -> (&str, bool) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use proptest::prelude::*;
     use serde_json::json;
+
+    use super::*;
 
     #[test]
     fn is_short_and_quiet() {
@@ -433,5 +435,63 @@ mod tests {
         assert_eq!(Preview::new().show_at(&place, &json!(null)), "null");
         let place = Pointer::try_from("/credentials/0/user").unwrap();
         assert_eq!(Preview::new().show_at(&place, &json!("ada")), r#""[redacted: credentials]""#);
+    }
+
+    /// Generates secrets of several vendors, tokens without a prefix, and private keys.
+    fn secret() -> impl Strategy<Value = String> {
+        prop_oneof![
+            "(sk-|sk-proj-|sk-ant-api03-|sk_live_)[A-Za-z0-9]{24,48}",
+            "(ghp_|gho_|ghu_|ghs_|ghr_|npm_)[A-Za-z0-9]{36}",
+            "(github_pat_11|glpat-)[A-Za-z0-9]{20,59}",
+            "(xoxb-123456789012-|xoxp-|xoxa-2-|xapp-1-)[A-Za-z0-9]{12,29}",
+            "(AKIA|ASIA)[A-Z2-7]{16}",
+            "AIza[A-Za-z0-9_-]{35}",
+            "eyJ[A-Za-z0-9_-]{20,59}\\.eyJ[A-Za-z0-9_-]{20,59}\\.[A-Za-z0-9_-]{43}",
+            "[A-Za-z0-9+/]{64,499}".prop_map(|body| format!(
+                "-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----"
+            )),
+        ]
+    }
+
+    /// Returns true if a text contains eight consecutive bytes of the body of a secret.
+    fn has_piece_of(text: &str, secret: &str) -> bool {
+        // The well-known markers of the block are not part of the secret.
+        let body = secret
+            .trim_start_matches("-----BEGIN PRIVATE KEY-----")
+            .trim_end_matches("-----END PRIVATE KEY-----");
+        let body: Vec<&[u8]> = body.as_bytes().windows(8).collect();
+        text.as_bytes().windows(8).any(|window| body.contains(&window))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2_000, max_shrink_iters: 0, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_planted_secret_never_appears(
+            secret in secret(),
+            before in "([é ,.(\"/<]{0,12} |)[ \"'(=:,]?",
+            after in "([ \"',;)\n][a-z <]{0,12})?",
+            name in "(note|body|comment|text)",
+            placement in 0..4,
+        ) {
+            let text = format!("{before}{secret}{after}");
+            let value = match placement {
+                0 => json!(text),
+                1 => json!([1, {&name: [text]}]),
+                2 => json!({&name: {"deep": text}}),
+                _ => json!({&text: 1}),
+            };
+            let shown = preview(&value);
+            prop_assert!(!has_piece_of(&shown, &secret), "{shown}");
+        }
+
+        #[test]
+        fn a_value_with_the_name_of_a_secret_never_appears(
+            value in "[!-~]{8,40}",
+            name in "(db_|user_|my-)?(password|secret|api_key|token|Passphrase)",
+        ) {
+            let shown = preview(&json!({"a": [{&name: value}]}));
+            prop_assert!(!has_piece_of(&shown, &value), "{shown}");
+        }
     }
 }

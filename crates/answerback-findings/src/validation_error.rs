@@ -80,7 +80,7 @@ pub struct ValidationError {
     pub facts: FindingFacts,
 }
 
-/// FindingFacts about a finding, shared by hints, repairs and examples so that they all agree.
+/// The facts about a finding, shared by hints, repairs and examples so that they all agree.
 ///
 /// They follow from the schema and the arguments, so comparisons of findings ignore them.
 #[derive(Clone, Debug, Default)]

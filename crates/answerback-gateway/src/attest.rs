@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use answerback::contract::governed::{
-    AgentIdentity, Attestation, Content, Failure, Flag, GovernedBuilder, GovernedResponse, Refusal,
-    RequestContext, RequestType,
+    AgentIdentity, Attestation, Content, Flag, GovernedBuilder, GovernedFailure, GovernedResponse,
+    Refusal, RequestContext, RequestType,
 };
 use answerback::finding::display_name;
 use answerback::governance::{Authority, AuthorityError, Verification};
@@ -193,7 +193,7 @@ impl AttestationInput<'_> {
             .with_request_id(self.correlation_id.clone());
         let builder = match self.failure {
             Some((code, message)) => {
-                let failure = Failure::new(code, message).with_details(self.content);
+                let failure = GovernedFailure::new(code, message).with_details(self.content);
                 GovernedBuilder::failure(response_id, agent, request, &failure).attest(attestation)
             }
             None => {

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use answerback::call::{self, Schema};
-use answerback::case::{CaseKind, Decision, DecisionKind, Submission, misfit};
+use answerback::case::{CaseKind, Decision, DecisionKind, DecisionSubmission, misfit};
 use answerback::finding::secrets;
-use answerback::retry::{Context, Event, HideSecrets, Outcome, Permit, Policy, RetryKey, step};
+use answerback::retry::{
+    AttemptOutcome, Context, HideSecrets, Permit, RetryEvent, RetryKey, RetryPolicy, step,
+};
 use answerback::{Digest, UuidV7};
 use answerback_ledger::{Draft, LeafId, LeafToken, Part};
 use answerback_store::recording::append_decision_event;
@@ -39,7 +41,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 pub fn decide(
     store: &Store,
     case: UuidV7,
-    submission: Submission,
+    submission: DecisionSubmission,
     source: impl Into<DecisionSource>,
 ) -> Result<Ticket<CaseRecord>, StoreError> {
     let input = DecisionInput {
@@ -130,7 +132,7 @@ struct DecisionInput {
     store: Store,
     cipher: Option<CaseCipher>,
     case: UuidV7,
-    submitted: Submission,
+    submitted: DecisionSubmission,
     source: DecisionSource,
 }
 
@@ -196,7 +198,7 @@ impl DecisionInput {
     }
 
     /// Builds the part of the entry that contains the decision.
-    fn entry_part(&self, submission: &Submission) -> Result<Part, StoreError> {
+    fn entry_part(&self, submission: &DecisionSubmission) -> Result<Part, StoreError> {
         let mut document = json!({
             "decision": submission.decision,
             "by": submission.by,
@@ -248,7 +250,7 @@ impl CorrectedArguments<'_> {
     fn permit(self, case: &UuidV7, complete: &Value) -> Result<Permit, String> {
         let digest = Digest::of(self.recorded);
         if complete == self.recorded {
-            return Ok(Permit::of_told(case.clone(), digest));
+            return Ok(Permit::unsealed(case.clone(), digest));
         }
         let cipher = self.cipher.ok_or("there is no key to hide the corrected arguments with")?;
         let bytes = Zeroizing::new(complete.to_string().into_bytes());
@@ -273,7 +275,7 @@ pub(crate) fn resolve_by_model(
     if !is_open || !record.case.allowed.contains(&DecisionKind::Respond) {
         return Ok(());
     }
-    let submission = Submission::by_model(&record.case);
+    let submission = DecisionSubmission::by_model(&record.case);
     let record = transaction.decide_case(id, &submission)?;
     let verdict = LeafToken::new(submission.decision.kind().as_str());
     let (Ok(case), Ok(verdict)) = (LeafId::try_from(id), verdict) else {
@@ -297,17 +299,17 @@ fn apply_to_calls(
     transaction: &mut dyn Transaction,
     key: &RetryKey,
     case: &UuidV7,
-    submission: &Submission,
+    submission: &DecisionSubmission,
     permit: Option<Permit>,
 ) -> Result<(), StoreError> {
     let Some(stored) = transaction.attempt(key)? else { return Ok(()) };
     let now = transaction.now();
     // The time that a decision is stored does not depend on the tool.
-    let policy = Policy::default();
+    let policy = RetryPolicy::default();
     let context = Context::new(&policy, &HideSecrets, now);
-    let event = Event::Decision { case, decision: &submission.decision };
+    let event = RetryEvent::Decision { case, decision: &submission.decision };
     let step = step(Some(stored.state), event, &context);
-    let permit = permit.filter(|_| step.outcome == Outcome::Applied);
+    let permit = permit.filter(|_| step.outcome == AttemptOutcome::Applied);
     let state = match permit {
         Some(permit) => step.state.map(|state| state.with_permit(permit)),
         None => step.state,

@@ -2,7 +2,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use answerback::contract::tool::{
-    Catalogue, EnvelopeBuilder, EnvelopeResponse, ErrorObject, McpHost, Policy,
+    EnvelopeBuilder, EnvelopeCheckOptions, EnvelopeResponse, ErrorCatalog, ErrorObject, McpHost,
 };
 use answerback::contract::{Contract, recognise};
 use answerback::{Timestamp, ValidationError};
@@ -60,12 +60,12 @@ const GATEWAY_CODES: &[(&str, &str)] = &[
 ];
 
 /// Holds the contract's policy, extended with our codes.
-static POLICY: LazyLock<Policy> = LazyLock::new(|| {
+static POLICY: LazyLock<EnvelopeCheckOptions> = LazyLock::new(|| {
     let codes = GATEWAY_CODES.iter();
-    let catalogue = codes.fold(Catalogue::default(), |catalogue, (code, meaning)| {
+    let catalogue = codes.fold(ErrorCatalog::default(), |catalogue, (code, meaning)| {
         catalogue.with_code(*code, *meaning)
     });
-    Policy::default().with_catalogue(catalogue)
+    EnvelopeCheckOptions::default().with_error_catalog(catalogue)
 });
 
 /// Returns the codes that the gateway adds to those of the tool envelope, with their meanings.
@@ -114,7 +114,7 @@ impl EnvelopeInput<'_> {
             .duration_ms(u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX))
             .host(self.host)
             .correlation_id(self.correlation_id)
-            .judged_by(POLICY.clone());
+            .with_check_options(POLICY.clone());
         if let Value::Object(members) = self.data {
             builder = builder.all_data(members);
         }

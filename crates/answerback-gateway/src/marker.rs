@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use answerback::finding::acts;
+use answerback::finding::is_control_or_format;
 use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 
@@ -78,7 +78,7 @@ fn is_line_end(character: char) -> bool {
 }
 
 fn is_ignored(character: char) -> bool {
-    let is_blank = character.is_whitespace() || acts(character);
+    let is_blank = character.is_whitespace() || is_control_or_format(character);
     (is_blank && !is_line_end(character)) || ">*_`#-+\"'([{".contains(character)
 }
 
@@ -87,7 +87,7 @@ fn is_our_name(text: &str) -> bool {
     let mut letters = text
         .chars()
         .take(COMPARED)
-        .filter(|character| !acts(*character) && !"*_`".contains(*character))
+        .filter(|character| !is_control_or_format(*character) && !"*_`".contains(*character))
         .skip_while(|character| character.is_whitespace());
     let begins = NAME.chars().all(|expected| {
         letters.next().is_some_and(|letter| letter.eq_ignore_ascii_case(&expected))

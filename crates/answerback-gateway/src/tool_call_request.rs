@@ -1,8 +1,8 @@
 //! Reads the `tools/call` requests of clients.
 
 use answerback::UuidV7;
+use answerback::checker::{CallRequest, CallRequestError};
 use answerback::json::Limits;
-use answerback::judge::{CallLine, CallLineError};
 use serde_json::Value;
 
 use answerback_mcp::wire::{Id, Message, Object, ObjectError, Shape, meta, splice};
@@ -159,11 +159,11 @@ impl ToolCallRequest {
     /// # Errors
     ///
     /// Returns an error if the arguments exceed the limits.
-    pub(crate) fn call_line(&self, limits: Limits) -> Result<CallLine, CallLineError> {
+    pub(crate) fn call_line(&self, limits: Limits) -> Result<CallRequest, CallRequestError> {
         let line = match self.arguments.as_deref() {
             // The library parses a string as text that a model wrote. Here a string is an ordinary JSON value.
-            Some(text) if text.starts_with('"') => CallLine::new(&self.name, Value::from(text)),
-            text => CallLine::written(&self.name, text.unwrap_or("{}"), limits)?,
+            Some(text) if text.starts_with('"') => CallRequest::new(&self.name, Value::from(text)),
+            text => CallRequest::from_text(&self.name, text.unwrap_or("{}"), limits)?,
         };
         Ok(line.with_id(self.id.as_json()))
     }

@@ -3,7 +3,7 @@ use std::sync::{Arc, OnceLock};
 
 use answerback::Digest;
 use answerback::call::{Schema, SchemaError};
-use answerback::judge::{Catalogue, CatalogueError};
+use answerback::checker::{ToolCatalog, ToolCatalogError};
 use answerback_mcp::link::HeaderArguments;
 use answerback_store::recording::MemberSchema;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use answerback_mcp::wire::{Object, ObjectError};
 /// The tools of a server as it lists them.
 #[derive(Debug, Default)]
 pub struct Toolbox {
-    inputs: Catalogue,
+    inputs: ToolCatalog,
     tools: BTreeMap<String, ToolDefinition>,
     digest: Option<Digest>,
 }
@@ -77,11 +77,11 @@ impl Toolbox {
             .collect::<serde_json::Map<_, _>>()
             .into();
         let digest = Some(Digest::of(&digests));
-        Ok(Self { inputs: Catalogue::new(inputs)?, tools, digest })
+        Ok(Self { inputs: ToolCatalog::new(inputs)?, tools, digest })
     }
 
     /// The tools' names and input schemas.
-    pub fn inputs(&self) -> &Catalogue {
+    pub fn inputs(&self) -> &ToolCatalog {
         &self.inputs
     }
 
@@ -157,7 +157,7 @@ pub enum ToolboxError {
     NoTools,
     /// The input schemas do not form a catalogue.
     #[error(transparent)]
-    Catalogue(#[from] CatalogueError),
+    Catalogue(#[from] ToolCatalogError),
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::write_canonical;
 
 /// The SHA-256 digest of a value, written as 64 lower-case hex digits.
 ///
-/// It is cryptographic because a person's decision is bound to it: nobody may craft a second value
+/// It is cryptographic because a person's decision is bound to it: an attacker must not be able to craft a second value
 /// with the digest of one that was approved.
 ///
 /// ```

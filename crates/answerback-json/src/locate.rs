@@ -3,7 +3,7 @@ use super::Pointer;
 /// A position in a text, as a line and a column.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 #[expect(clippy::exhaustive_structs, reason = "a position in a text consists of these two numbers")]
-pub struct Position {
+pub struct TextPosition {
     /// The line, counted from 1.
     pub line: usize,
     /// The column in characters, counted from 1.
@@ -15,7 +15,7 @@ pub struct Position {
 ///
 /// The caller has already parsed the text. For a text that is not JSON, the position has no meaning, but the function
 /// still returns.
-pub fn locate(text: &str, place: &Pointer) -> Position {
+pub fn locate(text: &str, place: &Pointer) -> TextPosition {
     let mut walker = Walker { bytes: text.as_bytes(), at: 0 };
     if text.starts_with('\u{feff}') {
         walker.at += '\u{feff}'.len_utf8();
@@ -31,7 +31,7 @@ pub fn locate(text: &str, place: &Pointer) -> Position {
     let before = text.get(..found).unwrap_or_default();
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    Position { line, column }
+    TextPosition { line, column }
 }
 
 struct Walker<'t> {
@@ -161,7 +161,7 @@ mod tests {
             ("/missing/deeper", 1, 1),
         ] {
             let place = Pointer::try_from(place).unwrap();
-            assert_eq!(locate(text, &place), Position { line, column }, "{place}");
+            assert_eq!(locate(text, &place), TextPosition { line, column }, "{place}");
         }
     }
 

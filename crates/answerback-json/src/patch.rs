@@ -13,7 +13,7 @@ use super::Pointer;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "op", rename_all = "lowercase")]
 #[expect(clippy::exhaustive_enums, reason = "RFC 6902 defines exactly these six")]
-pub enum Operation {
+pub enum PatchOperation {
     /// The value at `path` equals `value`, or the patch fails.
     Test {
         /// The place to compare.
@@ -56,7 +56,7 @@ pub enum Operation {
     },
 }
 
-impl Operation {
+impl PatchOperation {
     /// Returns the value of the operation. `remove`, `move` and `copy` have none.
     pub fn value(&self) -> Option<&Value> {
         match self {
@@ -70,13 +70,13 @@ impl Operation {
 
 /// Returns the operations that turn `old` into `new`; a `test` guards each replacement and removal. It compares
 /// objects member by member, and replaces arrays of different lengths as a whole.
-pub fn between(old: &Value, new: &Value) -> Vec<Operation> {
+pub fn between(old: &Value, new: &Value) -> Vec<PatchOperation> {
     let mut steps = Vec::new();
     differ(&Pointer::root(), old, new, &mut steps);
     steps
 }
 
-fn differ(path: &Pointer, old: &Value, new: &Value, steps: &mut Vec<Operation>) {
+fn differ(path: &Pointer, old: &Value, new: &Value, steps: &mut Vec<PatchOperation>) {
     match (old, new) {
         (Value::Object(before), Value::Object(after)) => {
             for (name, value) in before {
@@ -84,14 +84,17 @@ fn differ(path: &Pointer, old: &Value, new: &Value, steps: &mut Vec<Operation>) 
                 match after.get(name) {
                     Some(other) => differ(&here, value, other, steps),
                     None => {
-                        steps.push(Operation::Test { path: here.clone(), value: value.clone() });
-                        steps.push(Operation::Remove { path: here });
+                        steps.push(PatchOperation::Test {
+                            path: here.clone(),
+                            value: value.clone(),
+                        });
+                        steps.push(PatchOperation::Remove { path: here });
                     }
                 }
             }
             for (name, value) in after {
                 if !before.contains_key(name) {
-                    steps.push(Operation::Add { path: path.join(name), value: value.clone() });
+                    steps.push(PatchOperation::Add { path: path.join(name), value: value.clone() });
                 }
             }
         }
@@ -102,8 +105,8 @@ fn differ(path: &Pointer, old: &Value, new: &Value, steps: &mut Vec<Operation>) 
         }
         _ if same(old, new) => {}
         _ => {
-            steps.push(Operation::Test { path: path.clone(), value: old.clone() });
-            steps.push(Operation::Replace { path: path.clone(), value: new.clone() });
+            steps.push(PatchOperation::Test { path: path.clone(), value: old.clone() });
+            steps.push(PatchOperation::Replace { path: path.clone(), value: new.clone() });
         }
     }
 }
@@ -118,7 +121,7 @@ fn same(one: &Value, other: &Value) -> bool {
 /// # Errors
 ///
 /// Returns an error if a place does not exist or a `test` does not hold.
-pub fn apply(document: &Value, patch: &[Operation]) -> Result<Value, PatchError> {
+pub fn apply(document: &Value, patch: &[PatchOperation]) -> Result<Value, PatchError> {
     let mut patched = document.clone();
     for step in patch {
         apply_one(&mut patched, step)?;
@@ -128,12 +131,12 @@ pub fn apply(document: &Value, patch: &[Operation]) -> Result<Value, PatchError>
 
 /// Applies those operations of a patch made by [`between()`] that still fit. It skips a change whose `test` fails,
 /// and does not add a member that exists in the meantime.
-pub fn apply_where_it_fits(document: &mut Value, patch: &[Operation]) {
+pub fn apply_where_it_fits(document: &mut Value, patch: &[PatchOperation]) {
     let mut held = true;
     for step in patch {
         match step {
-            Operation::Test { .. } => held = apply_one(document, step).is_ok(),
-            Operation::Add { path, .. } => {
+            PatchOperation::Test { .. } => held = apply_one(document, step).is_ok(),
+            PatchOperation::Add { path, .. } => {
                 if path.find(document).is_none() {
                     // If the parent no longer exists, there is nothing to restore.
                     let _ = apply_one(document, step);
@@ -149,24 +152,24 @@ pub fn apply_where_it_fits(document: &mut Value, patch: &[Operation]) {
     }
 }
 
-fn apply_one(document: &mut Value, step: &Operation) -> Result<(), PatchError> {
+fn apply_one(document: &mut Value, step: &PatchOperation) -> Result<(), PatchError> {
     match step {
-        Operation::Test { path, value } => {
+        PatchOperation::Test { path, value } => {
             let found = path.find(document).ok_or_else(|| PatchError::missing(path))?;
             if same(found, value) { Ok(()) } else { Err(PatchError::Test(path.clone())) }
         }
-        Operation::Add { path, value } => add(document, path, value.clone()),
-        Operation::Remove { path } => remove(document, path).map(drop),
-        Operation::Replace { path, value } => {
+        PatchOperation::Add { path, value } => add(document, path, value.clone()),
+        PatchOperation::Remove { path } => remove(document, path).map(drop),
+        PatchOperation::Replace { path, value } => {
             let place = document.pointer_mut(path.as_str());
             *place.ok_or_else(|| PatchError::missing(path))? = value.clone();
             Ok(())
         }
-        Operation::Move { from, path } => {
+        PatchOperation::Move { from, path } => {
             let value = remove(document, from)?;
             add(document, path, value)
         }
-        Operation::Copy { from, path } => {
+        PatchOperation::Copy { from, path } => {
             let value = from.find(document).ok_or_else(|| PatchError::missing(from))?.clone();
             add(document, path, value)
         }
@@ -286,10 +289,10 @@ mod tests {
             json!({"op": "test", "path": "/a", "value": 1}),
         ];
         for step in nowhere {
-            let step: Operation = serde_json::from_value(step).unwrap();
+            let step: PatchOperation = serde_json::from_value(step).unwrap();
             assert!(apply(&json!({"a": [1, 2]}), &[step]).is_err());
         }
-        let steps: Vec<Operation> = serde_json::from_value(json!([
+        let steps: Vec<PatchOperation> = serde_json::from_value(json!([
             {"op": "move", "from": "/a/0", "path": "/b"},
             {"op": "copy", "from": "/b", "path": "/a/-"},
         ]))

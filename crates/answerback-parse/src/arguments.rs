@@ -84,7 +84,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Confidence, MistakeKind, Reading};
+    use crate::{Confidence, MistakeKind, ProbableValue};
 
     fn malformed(text: &str) -> Malformed {
         parse(text, Limits::default()).unwrap_err()
@@ -474,7 +474,7 @@ mod tests {
         fn spoiled_syntax_is_read_safely(object in objects()) {
             for text in spoiled(&object) {
                 let reading = malformed(&text).into_reading();
-                let expected = Reading { value: object.clone(), confidence: Confidence::Safe };
+                let expected = ProbableValue { value: object.clone(), confidence: Confidence::Safe };
                 prop_assert_eq!(reading, Some(expected), "{}", text);
             }
         }
@@ -483,7 +483,7 @@ mod tests {
         fn what_lacks_only_brackets_is_closed(object in objects()) {
             let text = object.to_string();
             let reading = malformed(text.trim_end_matches('}')).into_reading();
-            let expected = Reading { value: object, confidence: Confidence::Guess };
+            let expected = ProbableValue { value: object, confidence: Confidence::Guess };
             prop_assert_eq!(reading, Some(expected), "{}", text);
         }
 
@@ -495,7 +495,7 @@ mod tests {
                 quoted[1..quoted.len() - 1].to_owned()
             });
             let reading = malformed(&escaped).into_reading();
-            let expected = Reading { value: object, confidence: Confidence::Safe };
+            let expected = ProbableValue { value: object, confidence: Confidence::Safe };
             prop_assert_eq!(reading, Some(expected), "{}", escaped);
         }
 
@@ -507,7 +507,7 @@ mod tests {
             let twice = Value::from(quoted.as_str()).to_string();
             let escaped = object.to_string().replacen(&quoted, &twice[1..twice.len() - 1], 1);
             let reading = malformed(&escaped).into_reading();
-            let expected = Reading { value: object, confidence: Confidence::Safe };
+            let expected = ProbableValue { value: object, confidence: Confidence::Safe };
             prop_assert_eq!(reading, Some(expected), "{}", escaped);
         }
 

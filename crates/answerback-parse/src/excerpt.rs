@@ -61,10 +61,10 @@ impl Excerpt {
         if !text[..start].is_empty() && !text[..start].ends_with('\n') {
             excerpt.push('…');
         }
-        let veil = Veil::over(text, start, end);
+        let redactor = ExcerptRedactor::new(text, start, end);
         let mut show = |from: usize, to: usize| {
             for (at, character) in text[from..to].char_indices() {
-                excerpt.extend(seen(veil.visible(from + at, character)));
+                excerpt.extend(seen(redactor.visible(from + at, character)));
             }
             excerpt.chars().count()
         };
@@ -86,8 +86,8 @@ impl Excerpt {
 
 /// Redacts the characters of an excerpt. The text is not valid JSON, so names and values are not certain. Text with
 /// the shape of a secret is hidden. If a name in the excerpt announces a secret, all words are hidden.
-struct Veil {
-    secrets: Vec<answerback_redaction::Secret>,
+struct ExcerptRedactor {
+    secrets: Vec<answerback_redaction::SecretSpan>,
     all: bool,
 }
 
@@ -97,8 +97,8 @@ const REACH: usize = 256;
 /// The character that replaces a hidden character.
 const HIDDEN: char = '•';
 
-impl Veil {
-    fn over(text: &str, start: usize, end: usize) -> Self {
+impl ExcerptRedactor {
+    fn new(text: &str, start: usize, end: usize) -> Self {
         let mut from = start.saturating_sub(REACH);
         while !text.is_char_boundary(from) {
             from += 1;

@@ -15,6 +15,6 @@ mod reader;
 
 pub use arguments::{parse, parse_arguments};
 pub use excerpt::Excerpt;
-pub use malformed::{Confidence, Malformed, Reading};
+pub use malformed::{Confidence, Malformed, ProbableValue};
 pub use mistake::{Mistake, MistakeKind};
 pub use read::{Document, ReadError, ReadErrorKind, read};

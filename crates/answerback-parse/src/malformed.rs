@@ -44,7 +44,7 @@ impl fmt::Display for Confidence {
 /// The probable value of a malformed text.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Reading {
+pub struct ProbableValue {
     /// The value.
     pub value: Value,
     /// The confidence that the value is the intended one.
@@ -61,7 +61,7 @@ struct MalformedInner {
     /// The text around the first mistake. The excerpt is created on demand, because its search for secrets is slow
     /// and many callers need only the reading.
     window: ExcerptWindow,
-    reading: Option<Reading>,
+    reading: Option<ProbableValue>,
 }
 
 impl Malformed {
@@ -88,7 +88,7 @@ impl Malformed {
             .filter(is_covered)
             .filter(answerback_json::is_readable_output)
             .zip(confidence)
-            .map(|(value, confidence)| Reading { value, confidence });
+            .map(|(value, confidence)| ProbableValue { value, confidence });
         Self::new(text, &notes, reading)
     }
 
@@ -97,7 +97,7 @@ impl Malformed {
         Self::new(text, &[(MistakeKind::OverLimit, 0)], None)
     }
 
-    fn new(text: &str, notes: &[(MistakeKind, usize)], reading: Option<Reading>) -> Self {
+    fn new(text: &str, notes: &[(MistakeKind, usize)], reading: Option<ProbableValue>) -> Self {
         let mistakes = notes.iter().map(|&(kind, offset)| {
             let (line, column) = super::read::line_and_column(text, offset);
             Mistake { kind, line, column }
@@ -106,7 +106,7 @@ impl Malformed {
         Self(Box::new(MalformedInner { mistakes: mistakes.collect(), window, reading }))
     }
 
-    /// Returns every kind of mistake once, at its first place, the gravest first. There is at least one.
+    /// Returns every kind of mistake once, at its first place, the most serious first. There is at least one.
     pub fn mistakes(&self) -> &[Mistake] {
         &self.0.mistakes
     }
@@ -118,12 +118,12 @@ impl Malformed {
     }
 
     /// Returns the probable reading, if there is one.
-    pub fn reading(&self) -> Option<&Reading> {
+    pub fn reading(&self) -> Option<&ProbableValue> {
         self.0.reading.as_ref()
     }
 
     /// Converts the error into the probable reading, if there is one.
-    pub fn into_reading(self) -> Option<Reading> {
+    pub fn into_reading(self) -> Option<ProbableValue> {
         self.0.reading
     }
 

@@ -8,7 +8,7 @@ use answerback_findings::{ValidationError, codes};
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
-use answerback_json::{Limits, Place, Pointer};
+use answerback_json::{Limits, Pointer, ValuePath};
 
 /// A parsed document, with the findings of the parser.
 #[derive(Clone, Debug, PartialEq)]
@@ -162,7 +162,7 @@ impl StrictReader<'_> {
         if self.peek().is_none() {
             return Err(ReadErrorKind::Syntax("the document is empty".into()));
         }
-        let value = self.value(&Place::Root, 0)?;
+        let value = self.value(&ValuePath::Root, 0)?;
         self.skip_space();
         match self.peek() {
             None => Ok(value),
@@ -170,7 +170,7 @@ impl StrictReader<'_> {
         }
     }
 
-    fn value(&mut self, place: &Place<'_>, depth: usize) -> ReadResult<Value> {
+    fn value(&mut self, place: &ValuePath<'_>, depth: usize) -> ReadResult<Value> {
         match self.peek() {
             Some(b'{') => self.object(place, depth),
             Some(b'[') => self.array(place, depth),
@@ -184,7 +184,7 @@ impl StrictReader<'_> {
         }
     }
 
-    fn object(&mut self, place: &Place<'_>, depth: usize) -> ReadResult<Value> {
+    fn object(&mut self, place: &ValuePath<'_>, depth: usize) -> ReadResult<Value> {
         self.deeper(depth)?;
         self.skip_space();
         if self.take(b'}') {
@@ -231,7 +231,7 @@ impl StrictReader<'_> {
         }
     }
 
-    fn array(&mut self, place: &Place<'_>, depth: usize) -> ReadResult<Value> {
+    fn array(&mut self, place: &ValuePath<'_>, depth: usize) -> ReadResult<Value> {
         self.deeper(depth)?;
         let mut elements = Vec::new();
         self.skip_space();
@@ -337,7 +337,7 @@ impl StrictReader<'_> {
         }
     }
 
-    fn number(&mut self, place: &Place<'_>) -> ReadResult<Value> {
+    fn number(&mut self, place: &ValuePath<'_>) -> ReadResult<Value> {
         let start = self.at;
         let negative = self.take(b'-');
         match self.peek() {
@@ -387,7 +387,7 @@ impl StrictReader<'_> {
 
     /// Reports a finding if the number lost precision. A double holds 17 significant digits, and the parser stores
     /// the nearest one.
-    fn note_imprecise_number(&mut self, text: &str, integer: bool, place: &Place<'_>) {
+    fn note_imprecise_number(&mut self, text: &str, integer: bool, place: &ValuePath<'_>) {
         if integer && text != "-0" {
             let finding = ValidationError::of(&codes::INTEGER_TOO_LARGE, place.pointer())
                 .with_message("the integer needs more than 64 bits, and readers will round it")

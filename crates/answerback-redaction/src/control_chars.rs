@@ -2,10 +2,10 @@
 /// joiners, fillers, selectors and tags.
 ///
 /// ```
-/// assert!(answerback_redaction::acts('\u{1b}') && answerback_redaction::acts('\u{202e}'));
-/// assert!(!answerback_redaction::acts('é'));
+/// assert!(answerback_redaction::is_control_or_format('\u{1b}') && answerback_redaction::is_control_or_format('\u{202e}'));
+/// assert!(!answerback_redaction::is_control_or_format('é'));
 /// ```
-pub const fn acts(character: char) -> bool {
+pub const fn is_control_or_format(character: char) -> bool {
     if character.is_ascii() {
         return character.is_ascii_control();
     }
@@ -18,7 +18,7 @@ pub const fn acts(character: char) -> bool {
         | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// True if nothing in a text is visible: it is empty, or has only white space, characters for which [`acts`] is true,
+/// True if nothing in a text is visible: it is empty, or has only white space, characters for which [`is_control_or_format`] is true,
 /// and blank symbols with a width.
 ///
 /// ```
@@ -28,7 +28,9 @@ pub fn is_blank(text: &str) -> bool {
     /// BRAILLE PATTERN BLANK and MUSICAL SYMBOL NULL NOTEHEAD are symbols by their Unicode category, but blank.
     const EMPTY_SYMBOLS: [char; 2] = ['\u{2800}', '\u{1d159}'];
     let is_seen = |character: char| {
-        !character.is_whitespace() && !acts(character) && !EMPTY_SYMBOLS.contains(&character)
+        !character.is_whitespace()
+            && !is_control_or_format(character)
+            && !EMPTY_SYMBOLS.contains(&character)
     };
     !text.chars().any(is_seen)
 }
@@ -47,7 +49,7 @@ mod tests {
             matches!(category, Control | Format | LineSeparator | ParagraphSeparator)
         };
         for character in ('\0'..=char::MAX).filter(of_their_nature) {
-            assert!(acts(character), "{}", character.escape_unicode());
+            assert!(is_control_or_format(character), "{}", character.escape_unicode());
         }
     }
 
@@ -66,7 +68,7 @@ mod tests {
     #[test]
     fn letters_marks_and_pictures_are_seen() {
         for character in "aé漢ع\u{301}\u{93f}🙂 €﹤".chars() {
-            assert!(!acts(character), "{}", character.escape_unicode());
+            assert!(!is_control_or_format(character), "{}", character.escape_unicode());
         }
     }
 }

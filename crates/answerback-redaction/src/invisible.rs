@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::acts;
+use crate::is_control_or_format;
 
 /// A text without its invisible characters, with a map to the original places.
 pub(super) struct Visible {
@@ -54,6 +54,6 @@ impl Visible {
 /// True if a character is invisible and does not separate words: joiners, direction marks, selectors, soft hyphens.
 fn is_invisible(character: char) -> bool {
     !character.is_ascii()
-        && acts(character)
+        && is_control_or_format(character)
         && !matches!(character, '\u{80}'..='\u{9f}' | '\u{2028}' | '\u{2029}')
 }

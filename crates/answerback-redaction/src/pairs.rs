@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::name::{is_public_name, kind_of_name, kind_of_weak_name};
 use super::value::{is_key_like, is_stand_in};
-use super::{Secret, SecretKind, can_hold_a_secret, scan};
+use super::{SecretKind, SecretSpan, can_hold_a_secret, scan};
 
 /// The role of a member that names the content of a neighboring member.
 const LABEL: u8 = 1;
@@ -111,11 +111,11 @@ impl Siblings {
     }
 
     /// Finds the secrets in the text of a member.
-    pub fn find(self, name: &str, text: &str) -> Vec<Secret> {
+    pub fn find(self, name: &str, text: &str) -> Vec<SecretSpan> {
         if let Some(kind) = kind_of_weak_name(name)
             && is_key_like(text)
         {
-            return vec![Secret { range: 0..text.len(), kind }];
+            return vec![SecretSpan { range: 0..text.len(), kind }];
         }
         let found = scan::find(text);
         let is_public = || {

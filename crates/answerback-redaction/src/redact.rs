@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::pairs::{Elements, Siblings};
 use crate::scan::{self, find, find_cut};
-use crate::secret::Secret;
+use crate::secret::SecretSpan;
 
 /// Replaces the secret parts of a text with marks.
 ///
@@ -29,13 +29,13 @@ pub fn redact_cut(text: &str) -> Cow<'_, str> {
 }
 
 /// Replaces the found secrets of a text with marks.
-pub(crate) fn marked(text: &str, secrets: Vec<Secret>) -> Cow<'_, str> {
+pub(crate) fn marked(text: &str, secrets: Vec<SecretSpan>) -> Cow<'_, str> {
     if secrets.is_empty() {
         return Cow::Borrowed(text);
     }
     let mut redacted = String::with_capacity(text.len());
     let mut shown = 0;
-    for Secret { range, kind } in secrets {
+    for SecretSpan { range, kind } in secrets {
         redacted.push_str(&text[shown..range.start]);
         redacted.push_str(kind.mark());
         shown = range.end;
@@ -44,8 +44,8 @@ pub(crate) fn marked(text: &str, secrets: Vec<Secret>) -> Cow<'_, str> {
     Cow::Owned(redacted)
 }
 
-/// Iterates over the byte ranges of the marks in a text: those of [`SecretKind::mark`](crate::SecretKind::mark), and `[redacted]`, which
-/// replaces values that a schema marks as secret.
+/// Iterates over the byte ranges of the marks in a text: those of [`SecretKind::mark`](crate::SecretKind::mark), and
+/// `[redacted]`, which replaces values that a schema marks as secret.
 pub fn marks(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     const BEGINNING: &str = "[redacted";
     /// More than the length of any mark.

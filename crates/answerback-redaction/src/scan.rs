@@ -12,11 +12,11 @@ mod urls;
 
 use super::invisible::Visible;
 use super::lookahead::{NextByte, StepBudget};
-use super::makes::{kind_of_beginning, kind_of_make};
 use super::name::{ends_like_a_label, is_public_name, is_public_parameter};
 use super::public::{SHORTEST_UNLABELED, is_file, is_public};
 use super::randomness::{begins_randomly, decode_base64, is_hexadecimal, is_random};
-use super::{Secret, SecretKind};
+use super::token_formats::{kind_of_beginning, kind_of_make};
+use super::{SecretKind, SecretSpan};
 
 /// Finds the secrets in a text by their shape and by the text near them, in order and without overlaps. It finds
 /// known keys and tokens, JSON Web Tokens, PEM blocks, `Bearer` and `Basic` headers, and passwords in URLs,
@@ -25,16 +25,16 @@ use super::{Secret, SecretKind};
 ///
 /// The search is linear in the text. A search that exceeds its budget of steps ends early; the rest of the text is
 /// then one secret of the kind [`SecretKind::Unsearched`].
-pub fn find(text: &str) -> Vec<Secret> {
+pub fn find(text: &str) -> Vec<SecretSpan> {
     find_with(text, false)
 }
 
 /// Works like [`find`] for a text whose random words are known to be public, such as ids.
-pub(super) fn find_public(text: &str) -> Vec<Secret> {
+pub(super) fn find_public(text: &str) -> Vec<SecretSpan> {
     find_with(text, true)
 }
 
-fn find_with(text: &str, is_public: bool) -> Vec<Secret> {
+fn find_with(text: &str, is_public: bool) -> Vec<SecretSpan> {
     // This fast path covers most names and many values: a single short word.
     if text.len() < SHORTEST && text.bytes().all(is_word) && !text.starts_with('-') {
         return Vec::new();
@@ -55,7 +55,7 @@ pub fn steps_to_search(text: &str) -> usize {
 
 /// Works like [`find`] for a text that may end in the middle of a secret, such as a truncated call. The last word
 /// counts even if it is only the beginning of a secret.
-pub fn find_cut(text: &str) -> Vec<Secret> {
+pub fn find_cut(text: &str) -> Vec<SecretSpan> {
     let mut found = find(text);
     let is_gap = |character: char| character.is_whitespace() || "\"',;()[]{}<>".contains(character);
     let word = text.rsplit(is_gap).next().unwrap_or_default();
@@ -63,7 +63,7 @@ pub fn find_cut(text: &str) -> Vec<Secret> {
     if found.last().is_none_or(|secret| secret.range.end <= start)
         && let Some((at, kind)) = beginning(word)
     {
-        found.push(Secret { range: start + at..text.len(), kind });
+        found.push(SecretSpan { range: start + at..text.len(), kind });
     }
     found
 }
@@ -83,7 +83,7 @@ fn beginning(word: &str) -> Option<(usize, SecretKind)> {
     }
 }
 
-fn search(text: &str, is_public: bool) -> (Vec<Secret>, usize) {
+fn search(text: &str, is_public: bool) -> (Vec<SecretSpan>, usize) {
     let mut scanner = SecretScanner::new(text, is_public);
     scanner.run();
     let SecretScanner { mut found, ahead, steps, .. } = scanner;
@@ -120,9 +120,9 @@ struct SecretScanner<'t> {
     at: usize,
     /// True if random words are known to be public.
     is_public: bool,
-    found: Vec<Secret>,
+    found: Vec<SecretSpan>,
     /// The secrets found further ahead, as in the columns of a table.
-    ahead: Vec<Secret>,
+    ahead: Vec<SecretSpan>,
     steps: StepBudget,
     /// The end of the text in which random words are public: a part of a URL's path, of an ARN, of a file.
     public_until: usize,
@@ -259,7 +259,7 @@ impl<'t> SecretScanner<'t> {
     fn mark(&mut self, start: usize, end: usize, kind: SecretKind) {
         let start = start.max(self.found.last().map_or(0, |secret| secret.range.end));
         if start < end {
-            self.found.push(Secret { range: start..end, kind });
+            self.found.push(SecretSpan { range: start..end, kind });
         }
         self.at = self.at.max(end);
     }
@@ -594,7 +594,7 @@ mod tests {
         scanner.steps = StepBudget::for_text(0);
         scanner.steps.take(usize::MAX);
         scanner.run();
-        let found = [Secret { range: 5..text.len(), kind: SecretKind::Unsearched }];
+        let found = [SecretSpan { range: 5..text.len(), kind: SecretKind::Unsearched }];
         assert_eq!(scanner.found, found);
     }
 }

@@ -52,7 +52,7 @@ impl SecretKind {
 /// A secret inside a text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Secret {
+pub struct SecretSpan {
     /// The byte range of the secret.
     pub range: Range<usize>,
     /// The kind of the secret.

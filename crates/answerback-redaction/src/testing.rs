@@ -166,7 +166,7 @@ pub fn pieces() -> Vec<String> {
         "\r\n",
         "\\n",
     ];
-    crate::makes::prefixes().chain(known).map(str::to_owned).collect()
+    crate::token_formats::prefixes().chain(known).map(str::to_owned).collect()
 }
 
 /// Checks that four times as many repetitions of a unit take at most five times as many steps.

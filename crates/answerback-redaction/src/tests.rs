@@ -340,11 +340,10 @@ proptest! {
     }
 
     #[test]
-    fn a_value_below_a_telling_name_never_appears(value in "[!-~]{8,40}", name in "(db_|user_|my-)?(password|secret|api_key|token|Passphrase)") {
+    fn a_value_with_the_name_of_a_secret_never_appears(value in "[!-~]{8,40}", name in "(db_|user_|my-)?(password|secret|api_key|token|Passphrase)") {
         let document = json!({"a": [{&name: value}]});
-        for shown in [redact_value(&document).to_string()] {
-            prop_assert!(!has_piece_of(&shown, &value), "{shown}");
-        }
+        let shown = redact_value(&document).to_string();
+        prop_assert!(!has_piece_of(&shown, &value), "{shown}");
         prop_assert!(holds_secret(&document));
         prop_assert!(!holds_secret(&redact_value(&document)));
         prop_assert!(text_holds_secret(&document.to_string()).unwrap());

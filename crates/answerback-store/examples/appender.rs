@@ -15,7 +15,9 @@ use std::time::Duration;
 
 use answerback::Severity;
 use answerback::finding::ValidationError;
-use answerback::retry::{Call, Context, Event, HideSecrets, Policy, RetryKey, Sent, step};
+use answerback::retry::{
+    Context, HideSecrets, RetryEvent, RetryKey, RetryPolicy, Sent, TrackedCall, step,
+};
 use answerback_ledger::leaf::Basis;
 use answerback_ledger::{Draft, LeafToken};
 use answerback_store::{AppendedEntry, Settings, Store, Ticket};
@@ -88,11 +90,11 @@ fn prune(store: &Store) -> Result<(), Box<dyn Error>> {
 fn count_attempt(store: &Store) -> Result<(), Box<dyn Error>> {
     let ticket = store.write(|transaction| {
         let key = RetryKey::of_conversation("appender", "appender");
-        let (arguments, policy) = (json!({"path": "quinceState"}), Policy::default());
+        let (arguments, policy) = (json!({"path": "quinceState"}), RetryPolicy::default());
         let findings = [ValidationError::new("VAL-002", Severity::Error)];
-        let call = Call::new("appender", "1", Sent::Value(&arguments), &findings, [7; 10]);
+        let call = TrackedCall::new("appender", "1", Sent::Value(&arguments), &findings, [7; 10]);
         let context = Context::new(&policy, &HideSecrets, transaction.now());
-        let state = step(None, Event::Call(call), &context).state;
+        let state = step(None, RetryEvent::Call(call), &context).state;
         let kept = transaction.attempt(&key)?.map(|kept| kept.revision);
         transaction.swap_attempt(&key, kept, state.as_ref())
     })?;

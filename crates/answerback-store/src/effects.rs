@@ -5,7 +5,7 @@
 //! later. `docs/reference/ledger-format.md` specifies the format.
 
 use answerback::case::{Case, CaseState};
-use answerback::retry::{RetryKey, State};
+use answerback::retry::{RetryKey, RetryState};
 use answerback::{Digest, Timestamp, UuidV7};
 use answerback_ledger::{Draft, LeafId, LeafKind, LeafToken};
 use serde::Serialize;
@@ -86,7 +86,7 @@ pub(crate) struct Block {
 
 impl Block {
     /// Returns the block of a retry state, if a case blocks it.
-    pub(crate) fn of(state: &State) -> Option<Self> {
+    pub(crate) fn of(state: &RetryState) -> Option<Self> {
         // Building an escalation is expensive, so do it only for blocked states.
         let escalation = state.is_blocked().then(|| state.escalation()).flatten()?;
         Some(Self { case: escalation.id, expires: state.expires() })
@@ -129,7 +129,12 @@ impl Effects {
     }
 
     /// Records the new state of a retry state that a case blocked.
-    pub(crate) fn note_attempt(&mut self, before: &Block, key: &RetryKey, after: Option<&State>) {
+    pub(crate) fn note_attempt(
+        &mut self,
+        before: &Block,
+        key: &RetryKey,
+        after: Option<&RetryState>,
+    ) {
         let (phase, expires) = match after {
             None => (EffectPhase::None, before.expires),
             Some(state) if !state.is_blocked() => (EffectPhase::Open, state.expires()),

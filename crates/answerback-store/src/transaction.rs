@@ -1,7 +1,7 @@
 //! The operations of a unit of work. They are committed together or not at all.
 
-use answerback::case::{Case, Submission};
-use answerback::retry::{RetryKey, State};
+use answerback::case::{Case, DecisionSubmission};
+use answerback::retry::{RetryKey, RetryState};
 use answerback::{Digest, Timestamp, UuidV7};
 use answerback_ledger::{Draft, Hash, LeafId};
 
@@ -88,7 +88,7 @@ pub trait RetryStates {
         &mut self,
         key: &RetryKey,
         expected: Option<u64>,
-        state: Option<&State>,
+        state: Option<&RetryState>,
     ) -> Result<bool, StoreError>;
 
     /// Records that a stored state contains text from an entry, which [`entry_reference`] names.
@@ -233,7 +233,7 @@ pub trait Cases {
     fn decide_case(
         &mut self,
         id: &UuidV7,
-        submission: &Submission,
+        submission: &DecisionSubmission,
     ) -> Result<CaseRecord, StoreError>;
 }
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use answerback::UuidV7;
-use answerback::case::{Decision, Submission};
+use answerback::case::{Decision, DecisionSubmission};
 use answerback_store::recording::ActiveGovernance;
 use answerback_store::{CaseRecord, StoreError, Ticket};
 use schemars::JsonSchema;
@@ -18,7 +18,7 @@ pub trait ConsoleHost: Send + Sync + 'static {
     fn decide(
         &self,
         case: UuidV7,
-        submission: Submission,
+        submission: DecisionSubmission,
         surface: &str,
     ) -> Result<Ticket<CaseRecord>, StoreError>;
 

@@ -1,7 +1,7 @@
 //! Live streams: events that an agent publishes while it works, and the reply that they build.
 
 use answerback::finding::secrets;
-use answerback::json::patch::{self, Operation};
+use answerback::json::patch::{self, PatchOperation};
 use answerback_http::{Principal, Scope};
 use answerback_store::{OWN_STREAMS, Store, StoreError, StoredEvent, Transaction};
 use schemars::JsonSchema;
@@ -378,7 +378,8 @@ impl StreamReply {
     /// Applies a patch one operation at a time and checks the size after each. One operation can at most double the
     /// size.
     fn apply_patch(&mut self, body: &Value) -> Option<()> {
-        let operations: Vec<Operation> = serde_json::from_value(body.get("patch")?.clone()).ok()?;
+        let operations: Vec<PatchOperation> =
+            serde_json::from_value(body.get("patch")?.clone()).ok()?;
         let mut envelope = self.envelope.clone()?;
         let mut size = self.size;
         for operation in operations {

@@ -4,5 +4,5 @@
 pub use answerback_calls::call::*;
 #[doc(inline)]
 pub use answerback_parse::{
-    Confidence, Excerpt, Malformed, Mistake, MistakeKind, Reading, parse, parse_arguments,
+    Confidence, Excerpt, Malformed, Mistake, MistakeKind, ProbableValue, parse, parse_arguments,
 };

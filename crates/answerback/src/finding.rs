@@ -2,11 +2,11 @@
 
 #[doc(inline)]
 pub use answerback_findings::{
-    Aggregate, FindingGroup, Preview, Rule, Severity, ValidationError, aggregate, display_name,
-    display_text, preview, relative_paths, val,
+    Aggregate, FindingGroup, Preview, Rule, Severity, ValidationError, aggregate, call_codes,
+    display_name, display_text, preview, relative_paths,
 };
 #[doc(inline)]
-pub use answerback_redaction::{self as secrets, acts, is_blank};
+pub use answerback_redaction::{self as secrets, is_blank, is_control_or_format};
 
 /// Explains every code.
 pub mod codes {

@@ -2,8 +2,8 @@
 
 #[doc(inline)]
 pub use answerback_json::{
-    Limits, MAX_OUTPUT_DEPTH, Place, Pointer, Position, canonical, is_readable_output, locate,
-    patch,
+    Limits, MAX_OUTPUT_DEPTH, Pointer, TextPosition, ValuePath, canonical, is_readable_output,
+    locate, patch,
 };
 #[doc(inline)]
 pub use answerback_parse::{Document, ReadError, ReadErrorKind, read};

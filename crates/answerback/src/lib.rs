@@ -9,7 +9,7 @@ pub mod prelude;
 
 #[cfg(feature = "schema")]
 pub use answerback_calls::schema;
-pub use answerback_calls::{case, config, judge, message, provider, retry};
+pub use answerback_calls::{case, checker, config, message, provider, retry};
 pub use answerback_contracts::{convert, governance};
 pub use answerback_json::time;
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use answerback::call::{Documents, FormatMode, Options, Schema, check};
+use answerback::call::{CheckOptions, Documents, FormatMode, Schema, check};
 use serde_json::{Value, json};
 
 /// The drafts, the name of each, and how many tests the pinned suite has for it: a suite that is not whole
@@ -54,7 +54,7 @@ fn verdicts_are_the_suites() {
         return;
     }
     // The suite's optional tests expect formats to be asserted.
-    let asserted = Options::default().with_formats(FormatMode::Assert);
+    let asserted = CheckOptions::default().with_formats(FormatMode::Assert);
     let documents = remotes(&suite.join("remotes"));
     let mut failures = Vec::new();
     let mut excepted: BTreeMap<&str, usize> = BTreeMap::new();

@@ -7,7 +7,8 @@ use jsonschema::{Retrieve, Uri};
 use serde_json::Value;
 
 use super::outline::calls_secrets;
-use super::schema::{SchemaError, bound};
+use super::schema::bound;
+use super::schema_error::SchemaError;
 
 /// External documents that a schema's references may lead to, by their address. The host passes them in. An address
 /// that is not among them is never fetched.

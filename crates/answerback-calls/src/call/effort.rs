@@ -41,7 +41,7 @@ pub(super) fn of(outline: &SchemaOutline, value: &Value) -> Effort {
         let values = count(value);
         let budget = BUDGET.saturating_add(values.saturating_mul(BUDGET_FOR_EACH_VALUE));
         if heaviest.saturating_mul(values) > budget {
-            let mut steps = Steps { outline, left: budget, findings: 0 };
+            let mut steps = StepCounter { outline, left: budget, findings: 0 };
             if !steps.take(SchemaOutline::ROOT, value, 0) {
                 return Effort::TooMuch;
             }
@@ -71,14 +71,14 @@ fn count(value: &Value) -> u64 {
 }
 
 /// Counts the steps of a check by simulating them, up to a budget.
-struct Steps<'a> {
+struct StepCounter<'a> {
     outline: &'a SchemaOutline,
     left: u64,
     /// The size of all findings if every value is invalid.
     findings: u64,
 }
 
-impl Steps<'_> {
+impl StepCounter<'_> {
     /// Counts the steps of a subschema on a value. Returns false if they exceed the budget.
     fn take(&mut self, id: NodeId, value: &Value, depth: usize) -> bool {
         let weight = self.outline.node(id).weight;

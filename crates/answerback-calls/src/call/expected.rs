@@ -29,15 +29,15 @@ pub(crate) fn permitted_by_not(forbidden: &Value) -> String {
 
 /// Lists the values of an enumeration: "one of: utf-8, ascii, utf-16".
 pub(super) fn options(values: &[Value]) -> String {
-    listed(values.len(), values.iter().map(bare))
+    join_options(values.len(), values.iter().map(bare))
 }
 
 /// Lists the names that an object may use, in the same form.
 pub(super) fn names(names: &[&str]) -> String {
-    listed(names.len(), names.iter().map(|name| bare_text(name)))
+    join_options(names.len(), names.iter().map(|name| bare_text(name)))
 }
 
-fn listed(count: usize, options: impl Iterator<Item = String>) -> String {
+fn join_options(count: usize, options: impl Iterator<Item = String>) -> String {
     const ROOM: usize = 240;
     let mut text = "one of: ".to_owned();
     for (index, option) in options.enumerate() {
@@ -147,7 +147,7 @@ impl<'s> Phrase<'s> {
             self.push(listed.strip_prefix("one of: ").unwrap_or(&listed));
         } else if let Some(value) = rules.get("const") {
             self.push(&format!(" that is not {}", preview(value)));
-        } else if let Some(names) = forbidden_together(rules) {
+        } else if let Some(names) = forbidden_combination(rules) {
             let quoted: Vec<String> =
                 names.iter().map(|name| format!("'{}'", bare_name(name))).collect();
             match quoted.as_slice() {
@@ -349,7 +349,7 @@ impl<'s> Phrase<'s> {
 }
 
 /// Returns the names that a `not` forbids together, if it contains no other rule.
-pub(super) fn forbidden_together(rules: &Map<String, Value>) -> Option<Vec<&str>> {
+pub(super) fn forbidden_combination(rules: &Map<String, Value>) -> Option<Vec<&str>> {
     let only_names = rules.iter().all(|(keyword, value)| match keyword.as_str() {
         "required" => true,
         "type" => value == "object",

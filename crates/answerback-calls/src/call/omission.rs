@@ -1,10 +1,10 @@
 //! Detects values that mean "nothing", such as `null`, in a field that could be omitted.
 
-use answerback_findings::{ValidationError, val};
+use answerback_findings::{ValidationError, call_codes};
 use serde_json::Value;
 
+use super::argument_preview::applying;
 use super::schema::Schema;
-use super::shown::applying;
 
 /// The maximum number of findings that are examined. A message lists fewer.
 const MOST: usize = 100;
@@ -38,11 +38,11 @@ pub(super) fn mark(findings: &mut [ValidationError], schema: &Schema, arguments:
 fn concerns_value(finding: &ValidationError) -> bool {
     finding.is_error()
         && [
-            &val::TYPE_MISMATCH,
-            &val::PATTERN_MISMATCH,
-            &val::INVALID_ENUM_VALUE,
-            &val::STRING_LENGTH_VIOLATION,
-            &val::FORMAT_VIOLATION,
+            &call_codes::TYPE_MISMATCH,
+            &call_codes::PATTERN_MISMATCH,
+            &call_codes::INVALID_ENUM_VALUE,
+            &call_codes::STRING_LENGTH_VIOLATION,
+            &call_codes::FORMAT_VIOLATION,
         ]
         .iter()
         .any(|rule| rule.code == finding.error_code)

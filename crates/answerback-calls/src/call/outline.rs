@@ -4,12 +4,16 @@
 //! The validator decides if a value is valid. The outline answers questions that the validator does not: the known
 //! names of an object, the branch of a union nearest to a value, and the secret fields.
 
+mod anchors;
+mod builder;
+
 use std::collections::{HashMap, HashSet};
 
-use answerback_json::push_token;
 use jsonschema::{Draft, Validator};
 use serde_json::{Map, Value};
 
+pub(super) use self::anchors::{anchors, percent_decoded};
+use self::builder::OutlineBuilder;
 use super::documents::Documents;
 use super::types::Types;
 
@@ -48,7 +52,7 @@ pub(super) struct SchemaNode {
     pub(super) reference: Option<NodeId>,
     pub(super) all_of: Vec<NodeId>,
     pub(super) unions: Vec<Union>,
-    pub(super) condition: Option<Condition>,
+    pub(super) condition: Option<ConditionalSchemas>,
     /// The subschemas that apply if a member is present.
     pub(super) dependents: Vec<(String, NodeId)>,
     /// The subschema of `not`. It can still name known members and secrets.
@@ -62,12 +66,12 @@ pub(super) struct SchemaNode {
     /// True if the `pattern` needs the backtracking engine.
     pub(super) goes_back: bool,
     pub(super) title: Option<String>,
-    pub(super) weight: Weight,
+    pub(super) weight: NodeWeight,
 }
 
 /// The work for one value under one subschema that its inner subschemas do not account for, in steps.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Weight {
+pub(super) struct NodeWeight {
     /// The steps for the value itself.
     pub(super) value: u64,
     /// The steps for each member of an object.
@@ -78,7 +82,7 @@ pub(super) struct Weight {
     pub(super) findings: u64,
 }
 
-impl Weight {
+impl NodeWeight {
     /// Weighs the keywords of a subschema. `root_size` is the size of the whole schema, which a reference can reach.
     fn of(schema: &Map<String, Value>, root_size: u64) -> Self {
         let size = |keyword: &str| schema.get(keyword).map_or(0, size);
@@ -139,7 +143,7 @@ pub(super) struct Union {
 
 /// An `if` keyword with its `then` and `else`.
 #[derive(Debug)]
-pub(super) struct Condition {
+pub(super) struct ConditionalSchemas {
     pub(super) test: NodeId,
     pub(super) then: Option<NodeId>,
     pub(super) otherwise: Option<NodeId>,
@@ -224,7 +228,7 @@ impl SchemaOutline {
         compile_pattern: &dyn Fn(&str) -> Option<Validator>,
         goes_back: &dyn Fn(&str) -> bool,
     ) -> Self {
-        let mut builder = Builder {
+        let mut builder = OutlineBuilder {
             schema,
             draft,
             compile_pattern,
@@ -368,7 +372,7 @@ impl SchemaOutline {
     }
 
     /// Iterates over the names that this subschema declares or requires.
-    pub(super) fn known_names(&self, id: NodeId) -> impl Iterator<Item = &str> {
+    pub(super) fn declared_names(&self, id: NodeId) -> impl Iterator<Item = &str> {
         let node = self.node(id);
         let dependent = node.dependent_names.iter().flat_map(|(_, names)| names);
         self.names(id)
@@ -509,205 +513,6 @@ impl SchemaOutline {
     }
 }
 
-struct Builder<'s> {
-    schema: &'s Value,
-    draft: Draft,
-    compile_pattern: &'s dyn Fn(&str) -> Option<Validator>,
-    goes_back: &'s dyn Fn(&str) -> bool,
-    nodes: Vec<SchemaNode>,
-    /// The numbers of the known subschemas, by their address in memory.
-    known: HashMap<*const Value, NodeId>,
-    waiting: Vec<(NodeId, &'s Value)>,
-    anchors: Option<HashMap<&'s str, String>>,
-    /// The number of values in the whole schema.
-    root_size: u64,
-}
-
-impl<'s> Builder<'s> {
-    /// Returns the number of the subschema at a place. A new subschema is queued to be filled later.
-    fn node(&mut self, place: String, value: &'s Value) -> NodeId {
-        let next = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
-        let id = *self.known.entry(std::ptr::from_ref(value)).or_insert(next);
-        if id != next {
-            return id;
-        }
-        self.nodes.push(SchemaNode { place, ..SchemaNode::default() });
-        self.waiting.push((id, value));
-        id
-    }
-
-    fn fill(&mut self, id: NodeId, value: &'s Value) {
-        let place = std::mem::take(&mut self.nodes[id.0 as usize].place);
-        let mut node = match value {
-            Value::Bool(verdict) => SchemaNode { verdict: Some(*verdict), ..SchemaNode::default() },
-            Value::Object(schema) => self.outlined(&place, schema),
-            _ => SchemaNode { opaque: true, ..SchemaNode::default() },
-        };
-        node.place = place;
-        self.nodes[id.0 as usize] = node;
-    }
-
-    fn outlined(&mut self, place: &str, schema: &'s Map<String, Value>) -> SchemaNode {
-        let mut node =
-            SchemaNode { weight: Weight::of(schema, self.root_size), ..SchemaNode::default() };
-        if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
-            // Below a subschema with its own identifier, a reference has another base. The validator follows it; the
-            // outline does not.
-            let target = if self.is_rebased(place) { None } else { self.resolved(reference) };
-            match target {
-                Some((target, value)) => node.reference = Some(self.node(target, value)),
-                None => node.opaque = true,
-            }
-            if matches!(self.draft, Draft::Draft4 | Draft::Draft6 | Draft::Draft7) {
-                // Up to draft 7, a reference overrides all keywords next to it.
-                return node;
-            }
-        }
-        for (keyword, value) in schema {
-            self.keyword(&mut node, place, keyword, value);
-        }
-        if let Some(test) = schema.get("if") {
-            node.condition = Some(Condition {
-                test: self.below(place, "if", test),
-                then: schema.get("then").map(|value| self.below(place, "then", value)),
-                otherwise: schema.get("else").map(|value| self.below(place, "else", value)),
-            });
-        }
-        node.properties.sort_unstable_by(|one, other| one.0.cmp(&other.0));
-        node
-    }
-
-    fn keyword(&mut self, node: &mut SchemaNode, place: &str, keyword: &str, value: &'s Value) {
-        match keyword {
-            "type" => node.types = Types::of_keyword(value),
-            "const" => node.values = Some(vec![value.clone()]),
-            "enum" => node.values = value.as_array().cloned(),
-            "required" => node.required = strings(value),
-            "title" => node.title = value.as_str().map(str::to_owned),
-            "writeOnly" => node.secret |= value == &Value::Bool(true),
-            "format" => {
-                node.secret |= value == "password";
-                node.constrained = true;
-            }
-            "properties" => {
-                node.names_members = true;
-                node.properties = self.all_below(place, keyword, value, |_| true);
-            }
-            "patternProperties" => {
-                node.names_members = true;
-                for (pattern, child) in self.all_below(place, keyword, value, |_| true) {
-                    node.patterns.push((NamePattern((self.compile_pattern)(&pattern)), child));
-                }
-            }
-            "additionalProperties" => {
-                node.rules_the_rest = true;
-                node.additional = Some(self.below(place, keyword, value));
-            }
-            "unevaluatedProperties" => {
-                node.rules_the_rest = true;
-                // It applies only to unnamed members, as `additional` does for a single subschema.
-                let rest = self.below(place, keyword, value);
-                node.additional.get_or_insert(rest);
-            }
-            "items" if value.is_array() => node.prefix = self.list_below(place, keyword, value),
-            "prefixItems" => node.prefix = self.list_below(place, keyword, value),
-            "items" | "additionalItems" | "unevaluatedItems" => {
-                let rest = self.below(place, keyword, value);
-                node.items.get_or_insert(rest);
-            }
-            "allOf" => node.all_of = self.list_below(place, keyword, value),
-            "anyOf" | "oneOf" => {
-                let keyword = if keyword == "anyOf" { "anyOf" } else { "oneOf" };
-                let branches = self.list_below(place, keyword, value);
-                node.unions.push(Union { keyword, branches });
-            }
-            "dependentRequired" => {
-                node.dependent_names.extend(named_lists(value));
-                node.constrained = true;
-            }
-            "dependentSchemas" | "dependencies" => {
-                if keyword == "dependencies" {
-                    node.dependent_names.extend(named_lists(value));
-                }
-                // The other form of `dependencies` lists names, which `dependent_names` already holds.
-                let dependents = self.all_below(place, keyword, value, |value| !value.is_array());
-                node.dependents.extend(dependents);
-                node.constrained = true;
-            }
-            "not" => {
-                node.negated = Some(self.below(place, keyword, value));
-                node.constrained = true;
-            }
-            "pattern" => {
-                node.goes_back = value.as_str().is_some_and(self.goes_back);
-                node.constrained = true;
-            }
-            "$dynamicRef" | "$recursiveRef" => node.opaque = true,
-            "$ref" | "$defs" | "definitions" | "description" | "default" | "examples" | "then"
-            | "else" | "if" => {}
-            _ => node.constrained = true,
-        }
-    }
-
-    fn below(&mut self, place: &str, keyword: &str, value: &'s Value) -> NodeId {
-        self.node(joined(place, keyword), value)
-    }
-
-    fn all_below(
-        &mut self,
-        place: &str,
-        keyword: &str,
-        value: &'s Value,
-        is_schema: impl Fn(&Value) -> bool,
-    ) -> Vec<(String, NodeId)> {
-        let Some(members) = value.as_object() else { return Vec::new() };
-        let place = joined(place, keyword);
-        members
-            .iter()
-            .filter(|(_, value)| is_schema(value))
-            .map(|(name, value)| (name.clone(), self.below(&place, name, value)))
-            .collect()
-    }
-
-    fn list_below(&mut self, place: &str, keyword: &str, value: &'s Value) -> Vec<NodeId> {
-        let Some(elements) = value.as_array() else { return Vec::new() };
-        let place = joined(place, keyword);
-        let numbered = elements.iter().enumerate();
-        numbered.map(|(index, value)| self.below(&place, &index.to_string(), value)).collect()
-    }
-
-    /// True if a subschema between the root and a place, or at it, has its own identifier.
-    fn is_rebased(&self, place: &str) -> bool {
-        let keyword = if self.draft == Draft::Draft4 { "id" } else { "$id" };
-        let ends = place.match_indices('/').map(|(end, _)| end).skip(1).chain([place.len()]);
-        ends.filter(|end| *end > 0).any(|end| {
-            let own = self.schema.pointer(&place[..end]).and_then(|value| value.get(keyword));
-            own.and_then(Value::as_str).is_some_and(|own| !own.starts_with('#'))
-        })
-    }
-
-    /// Returns the place and value that a reference names, if they are in this schema.
-    fn resolved(&mut self, reference: &str) -> Option<(String, &'s Value)> {
-        let own = self.schema.get("$id").or_else(|| self.schema.get("id")).and_then(Value::as_str);
-        let own = own.map(|own| own.trim_end_matches('#')).filter(|own| !own.is_empty());
-        let fragment = own.and_then(|own| reference.strip_prefix(own)).unwrap_or(reference);
-        if fragment.is_empty() {
-            return Some((String::new(), self.schema));
-        }
-        let fragment = fragment.strip_prefix('#')?;
-        if fragment.is_empty() || fragment.starts_with('/') {
-            let place = percent_decoded(fragment)?;
-            let value = self.schema.pointer(&place)?;
-            return Some((place, value));
-        }
-        let schema = self.schema;
-        let anchors = self.anchors.get_or_insert_with(|| anchors(schema));
-        let place = anchors.get(fragment)?.clone();
-        let value = schema.pointer(&place)?;
-        Some((place, value))
-    }
-}
-
 /// True if a document marks anything as secret, at any place.
 pub(crate) fn calls_secrets(document: &Value) -> bool {
     match document {
@@ -719,84 +524,4 @@ pub(crate) fn calls_secrets(document: &Value) -> bool {
         Value::Array(elements) => elements.iter().any(calls_secrets),
         _ => false,
     }
-}
-
-fn joined(place: &str, token: &str) -> String {
-    let mut text = String::with_capacity(place.len() + 1 + token.len());
-    text.push_str(place);
-    push_token(&mut text, token);
-    text
-}
-
-fn strings(value: &Value) -> Vec<String> {
-    let names = value.as_array().into_iter().flatten();
-    names.filter_map(Value::as_str).map(str::to_owned).collect()
-}
-
-/// Returns the members of an object that are lists of names.
-fn named_lists(value: &Value) -> Vec<(String, Vec<String>)> {
-    let members = value.as_object().into_iter().flatten();
-    let lists = members.filter(|(_, names)| names.is_array());
-    lists.map(|(name, names)| (name.clone(), strings(names))).collect()
-}
-
-/// Collects every anchor of a schema with its place.
-pub(super) fn anchors(schema: &Value) -> HashMap<&str, String> {
-    let mut anchors = HashMap::new();
-    collect_anchors(schema, &mut String::new(), &mut anchors);
-    anchors
-}
-
-/// Collects every `$anchor` (before 2019-09: `id` as a fragment) with its place.
-fn collect_anchors<'s>(
-    value: &'s Value,
-    place: &mut String,
-    anchors: &mut HashMap<&'s str, String>,
-) {
-    let length = place.len();
-    match value {
-        Value::Object(members) => {
-            for keyword in ["$anchor", "$dynamicAnchor", "$id", "id"] {
-                let Some(name) = members.get(keyword).and_then(Value::as_str) else { continue };
-                let name =
-                    if keyword.ends_with("nchor") { Some(name) } else { name.strip_prefix('#') };
-                if let Some(name) = name {
-                    anchors.entry(name).or_insert_with(|| place.clone());
-                }
-            }
-            for (name, value) in members {
-                push_token(place, name);
-                collect_anchors(value, place, anchors);
-                place.truncate(length);
-            }
-        }
-        Value::Array(elements) => {
-            for (index, value) in elements.iter().enumerate() {
-                push_token(place, &index.to_string());
-                collect_anchors(value, place, anchors);
-                place.truncate(length);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Decodes the percent-encoding of a URI fragment. Returns `None` if the result is not valid UTF-8.
-pub(super) fn percent_decoded(fragment: &str) -> Option<String> {
-    if !fragment.contains('%') {
-        return Some(fragment.to_owned());
-    }
-    let mut bytes = Vec::with_capacity(fragment.len());
-    let mut rest = fragment.as_bytes();
-    while let [first, tail @ ..] = rest {
-        if *first == b'%' {
-            let digits = std::str::from_utf8(tail.get(..2)?).ok()?;
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
-            rest = &tail[2..];
-        } else {
-            bytes.push(*first);
-            rest = tail;
-        }
-    }
-    String::from_utf8(bytes).ok()
 }

@@ -20,14 +20,14 @@ const MOST_PLACES: usize = 100;
 
 /// The parts of a call that are too long to be matched.
 #[derive(Debug, Default)]
-pub(super) struct Lengthy {
+pub(super) struct OverlongParts {
     /// The places of texts that are not matched with one of their patterns.
     pub(super) texts: Vec<Pointer>,
     /// True if a field name is too long for a pattern for names.
     pub(super) has_name: bool,
 }
 
-impl Lengthy {
+impl OverlongParts {
     /// True if everything can be matched.
     pub(super) fn is_empty(&self) -> bool {
         self.texts.is_empty() && !self.has_name
@@ -35,15 +35,15 @@ impl Lengthy {
 }
 
 /// Finds the parts of a call that are too long for the patterns of its schema.
-pub(super) fn find(schema: &Schema, arguments: &Value) -> Lengthy {
+pub(super) fn find(schema: &Schema, arguments: &Value) -> OverlongParts {
     let outline = &schema.outline;
     let is_hidden = schema.has_hidden_slow_patterns;
     if !outline.goes_back() && !is_hidden && !schema.has_slow_names {
-        return Lengthy::default();
+        return OverlongParts::default();
     }
     let has_name = (is_hidden || schema.has_slow_names) && has_long_name(arguments);
     if !has_long(arguments) {
-        return Lengthy { texts: Vec::new(), has_name };
+        return OverlongParts { texts: Vec::new(), has_name };
     }
     let search = |least| {
         let is_lost = is_hidden;
@@ -58,7 +58,7 @@ pub(super) fn find(schema: &Schema, arguments: &Value) -> Lengthy {
         // texts of any length.
         texts = search(Least::Any);
     }
-    Lengthy { texts, has_name }
+    OverlongParts { texts, has_name }
 }
 
 fn has_long(value: &Value) -> bool {
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(error.kind(), SchemaErrorKind::Backtracking);
     }
 
-    /// Whether a long text matches is not known. That refuses no call, wherever the pattern stands.
+    /// A long text that may or may not match never rejects a call, wherever the pattern is in the schema.
     #[test]
     fn a_text_that_may_match_refuses_no_call() {
         let slow = json!({"pattern": "^(?!y)"});

@@ -1,13 +1,11 @@
 //! Compiles a tool's schema once, to check many calls with it.
 
-use std::borrow::{Borrow, Cow};
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, VecDeque};
-use std::hash::{Hash, Hasher};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
 use answerback_json::Pointer;
-use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationOptions, Validator};
 use serde_json::{Value, json};
 
@@ -15,7 +13,8 @@ use super::bounded::Bounds;
 use super::documents::{Documents, Shelf};
 use super::formats;
 use super::outline::{self, SchemaOutline};
-use super::patterns::{self, BACKTRACK_LIMIT, LONG_TEXT, PATTERN_SIZE};
+use super::patterns::{self, BACKTRACK_LIMIT, PATTERN_SIZE};
+use super::schema_error::{SchemaError, SchemaErrorKind};
 use super::usable::{self, SchemaProblem};
 
 /// The deepest schema, counted in arrays and objects. It limits the stack that the compiler needs.
@@ -32,7 +31,7 @@ const MOST_FAULTS: usize = 16;
 /// A compiled tool schema, which checks calls.
 ///
 /// Supports drafts 4 to 2020-12, selected by `$schema`; the default is 2020-12. An [option of the
-/// check](super::Options::formats) sets how strictly formats are checked. An unusable keyword is dropped, and the
+/// check](super::CheckOptions::formats) sets how strictly formats are checked. An unusable keyword is dropped, and the
 /// rest is checked; [`Schema::problems`] lists the dropped keywords. Outside the schema, references reach only the
 /// given [`Documents`]. Patterns run in linear time. A pattern with look-around or a backreference runs in a
 /// backtracking engine with a hard limit.
@@ -319,7 +318,7 @@ impl Schema {
     pub fn is_valid_with(
         &self,
         arguments: &Value,
-        options: impl Into<super::Options>,
+        options: impl Into<super::CheckOptions>,
     ) -> Result<bool, SchemaError> {
         super::check::is_valid(self, arguments, options.into())
     }
@@ -332,7 +331,7 @@ impl Schema {
     /// Returns the arguments without the values that the schema marks as secret in any branch. It does not look for
     /// secrets by name or shape; see [`answerback_redaction`].
     pub fn without_secrets<'v>(&self, arguments: &'v Value) -> Cow<'v, Value> {
-        super::shown::hidden(arguments, &self.outline)
+        super::argument_preview::redact_arguments(arguments, &self.outline)
     }
 
     /// Returns the value at an evaluation path, such as a finding's `schema_path`. References on the path are
@@ -434,240 +433,9 @@ pub(super) fn bound(source: &Value) -> Result<(), SchemaError> {
     Ok(())
 }
 
-/// The error for a schema that cannot check calls. The tool's author must fix it. A call against it is forwarded
-/// unchecked and does not count as an attempt of the model.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("the tool's schema cannot be used: {message}")]
-pub struct SchemaError {
-    kind: SchemaErrorKind,
-    message: String,
-}
-
-/// The kinds of schema errors.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum SchemaErrorKind {
-    /// The schema is not a valid JSON Schema.
-    Invalid,
-    /// A reference has no target, or one outside the schema.
-    Reference,
-    /// A pattern does not compile in any engine.
-    Pattern,
-    /// A pattern backtracked too often on this value.
-    Backtracking,
-    /// The schema is nested too deep.
-    TooDeep,
-    /// The schema has too many values.
-    TooLarge,
-    /// The schema branches in too many ways.
-    TooComplex,
-}
-
-impl SchemaErrorKind {
-    pub(super) fn of(self, message: String) -> SchemaError {
-        SchemaError { kind: self, message }
-    }
-}
-
-impl SchemaError {
-    /// Returns the kind of error.
-    pub fn kind(&self) -> SchemaErrorKind {
-        self.kind
-    }
-
-    /// True if only a part of the schema is wrong, so that the rest may be usable.
-    fn is_about_a_part(&self) -> bool {
-        matches!(
-            self.kind,
-            SchemaErrorKind::Invalid | SchemaErrorKind::Reference | SchemaErrorKind::Pattern
-        )
-    }
-
-    /// Returns the error for a schema without any keyword that checks something.
-    pub(crate) fn no_check() -> Self {
-        SchemaErrorKind::Invalid
-            .of("it has no keyword of JSON Schema that checks anything".to_owned())
-    }
-
-    /// Returns the error for a tool without a schema.
-    pub(crate) fn missing() -> Self {
-        SchemaErrorKind::Invalid.of("the tool declares none".to_owned())
-    }
-
-    /// Returns the error for a value that is not a schema.
-    pub(crate) fn no_schema(found: &str) -> Self {
-        let article = if found.starts_with(['a', 'i', 'o']) { "an" } else { "a" };
-        SchemaErrorKind::Invalid.of(format!("it is {article} {found}, not a JSON Schema"))
-    }
-
-    pub(super) fn long_name() -> Self {
-        SchemaErrorKind::Backtracking.of(format!(
-            "its patterns for field names are matched with names of at most {LONG_TEXT} characters"
-        ))
-    }
-
-    pub(super) fn too_complex() -> Self {
-        SchemaErrorKind::TooComplex.of("it branches in too many ways to be followed".to_owned())
-    }
-
-    fn uncompiled(error: &jsonschema::ValidationError<'_>) -> Self {
-        let place = match error.instance_path().as_str() {
-            "" => "(root)",
-            place => place,
-        };
-        match error.kind() {
-            ValidationErrorKind::Referencing(cause) => {
-                let cause = bounded(&cause.to_string());
-                SchemaErrorKind::Reference.of(format!("a reference leads nowhere: {cause}; only references within the schema are followed"))
-            }
-            ValidationErrorKind::Format { format } if format == "regex" => {
-                let pattern = bounded(&error.instance().to_string());
-                SchemaErrorKind::Pattern.of(format!(
-                    "the pattern {pattern} at {place} is not a regular expression we can run"
-                ))
-            }
-            _ => {
-                SchemaErrorKind::Invalid.of(format!("at {place}: {}", bounded(&error.to_string())))
-            }
-        }
-    }
-
-    /// Converts a validation error that the schema causes, not the value. Returns `None` for all others.
-    pub(super) fn while_checking(error: &jsonschema::ValidationError<'_>) -> Option<Self> {
-        let place = error.schema_path().as_str();
-        match error.kind() {
-            ValidationErrorKind::BacktrackLimitExceeded { .. }
-            | ValidationErrorKind::RegexEngineFailure { .. } => Some(SchemaErrorKind::Backtracking.of(
-                format!("the pattern at {place} could not be matched within {BACKTRACK_LIMIT} steps back"),
-            )),
-            ValidationErrorKind::Referencing(cause) => Some(SchemaErrorKind::Reference.of(format!(
-                "the reference at {place} leads nowhere: {}",
-                bounded(&cause.to_string())
-            ))),
-            _ => None,
-        }
-    }
-}
-
-/// Shortens a foreign text and removes its control characters.
-fn bounded(text: &str) -> String {
-    const LONGEST: usize = 200;
-    let plain: String =
-        text.chars().filter(|character| !character.is_control()).take(LONGEST + 1).collect();
-    match plain.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}...", &plain[..end]),
-        None => plain,
-    }
-}
-
-/// A cache of compiled schemas by their content. If it is full, the oldest entry is removed first.
-///
-/// ```
-/// use answerback_calls::call::Schemas;
-/// use serde_json::json;
-///
-/// let schemas = Schemas::new(64);
-/// let one = schemas.compile(&json!({"type": "object"}))?;
-/// let other = schemas.compile(&json!({"type": "object"}))?;
-/// assert!(std::sync::Arc::ptr_eq(&one, &other));
-/// # Ok::<(), answerback_calls::call::SchemaError>(())
-/// ```
-#[derive(Debug)]
-pub struct Schemas {
-    most: usize,
-    known: Mutex<KnownSchema>,
-}
-
-#[derive(Debug, Default)]
-struct KnownSchema {
-    by_content: HashMap<SchemaKey, Result<Arc<Schema>, SchemaError>>,
-    oldest_first: VecDeque<SchemaKey>,
-}
-
-/// A schema as a cache key. Its hash ignores the order of names.
-#[derive(Clone, Debug)]
-struct SchemaKey(Arc<Value>);
-
-impl Borrow<Value> for SchemaKey {
-    fn borrow(&self) -> &Value {
-        &self.0
-    }
-}
-
-impl Hash for SchemaKey {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.hash(state);
-    }
-}
-
-impl PartialEq for SchemaKey {
-    fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0
-    }
-}
-
-impl Eq for SchemaKey {}
-
-impl Schemas {
-    /// Creates a cache for at most `most` schemas.
-    pub fn new(most: usize) -> Self {
-        Self { most: most.max(1), known: Mutex::default() }
-    }
-
-    /// Returns the compiled schema, from the cache if its content is known. A schema that fails to compile is cached
-    /// too.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`Schema::compile`].
-    pub fn compile(&self, source: &Value) -> Result<Arc<Schema>, SchemaError> {
-        // Hashing recurses, so a schema that is too deep to compile is also too deep to hash.
-        bound(source)?;
-        if let Some(known) = self.lock().by_content.get(source) {
-            return known.clone();
-        }
-        // The schema is compiled without the lock, so that a large schema does not block others.
-        let content = SchemaKey(Arc::new(source.clone()));
-        let compiled = Schema::compile(Arc::clone(&content.0)).map(Arc::new);
-        let mut known = self.lock();
-        if let Some(earlier) = known.by_content.get(source) {
-            return earlier.clone();
-        }
-        while known.by_content.len() >= self.most
-            && let Some(oldest) = known.oldest_first.pop_front()
-        {
-            known.by_content.remove(&oldest);
-        }
-        known.oldest_first.push_back(content.clone());
-        known.by_content.insert(content, compiled.clone());
-        compiled
-    }
-
-    /// Counts the cached schemas.
-    pub fn len(&self) -> usize {
-        self.lock().by_content.len()
-    }
-
-    /// True if the cache is empty.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, KnownSchema> {
-        // No code panics while it holds the lock, and a partial update would leave valid data.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Default for Schemas {
-    /// Creates a cache for 1,024 schemas.
-    fn default() -> Self {
-        Self::new(1024)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::Schemas;
     use super::*;
 
     #[test]

@@ -32,16 +32,16 @@ impl Types {
     /// Returns the types that a `type` keyword allows: one name, or a list of names.
     pub(crate) fn of_keyword(keyword: &Value) -> Self {
         match keyword {
-            Value::String(name) => Self::named(name),
+            Value::String(name) => Self::of_name(name),
             Value::Array(names) => names
                 .iter()
                 .filter_map(Value::as_str)
-                .fold(Self::NONE, |set, name| set.with(Self::named(name))),
+                .fold(Self::NONE, |set, name| set.with(Self::of_name(name))),
             _ => Self::NONE,
         }
     }
 
-    fn named(name: &str) -> Self {
+    fn of_name(name: &str) -> Self {
         Self(NAMES.iter().find(|(known, _)| *known == name).map_or(0, |(_, bits)| *bits))
     }
 

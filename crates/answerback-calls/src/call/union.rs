@@ -96,7 +96,7 @@ impl<'a> Judge<'a> {
                         self.note(branch);
                     }
                 }
-                // The judge detects these mistakes itself.
+                // The branch finder detects these mistakes itself.
                 ValidationErrorKind::Type { .. }
                 | ValidationErrorKind::Enum { .. }
                 | ValidationErrorKind::Constant { .. }
@@ -242,7 +242,7 @@ impl<'a> Judge<'a> {
         let outline = self.outline;
         let unions = std::mem::take(&mut applied.unions);
         let Some((last, others)) = unions.split_last() else {
-            return self.together(&applied.nodes, value, place);
+            return self.fit_all(&applied.nodes, value, place);
         };
         for (owner, which) in others {
             let branches = &outline.node(*owner).unions[*which].branches;
@@ -275,7 +275,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Computes how well a value fits subschemas that all apply, without unions.
-    fn together(&mut self, nodes: &[NodeId], value: &Value, place: &mut String) -> Fit {
+    fn fit_all(&mut self, nodes: &[NodeId], value: &Value, place: &mut String) -> Fit {
         let mut fit = Fit::default();
         if self.fuel == 0 {
             return fit;

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use answerback_json::{Place, Pointer};
+use answerback_json::{Pointer, ValuePath};
 use serde_json::{Map, Value};
 
 use super::outline::{NodeId, SchemaOutline};
@@ -45,7 +45,7 @@ pub(super) fn unknown<'v>(
     let mut search =
         UnknownSearch { outline, judge, branches, steps: Vec::new(), found: Vec::new(), most };
     let root = search.step(None, SchemaOutline::ROOT, false);
-    search.walk(vec![root], arguments, &Place::Root);
+    search.walk(vec![root], arguments, &ValuePath::Root);
     search.found
 }
 
@@ -71,7 +71,7 @@ impl<'v> UnknownSearch<'_, 'v> {
         self.steps.len() - 1
     }
 
-    fn walk(&mut self, start: Vec<usize>, value: &'v Value, place: &Place<'_>) {
+    fn walk(&mut self, start: Vec<usize>, value: &'v Value, place: &ValuePath<'_>) {
         // The steps below this value are dropped at the end. No caller needs them, because a finding contains its
         // path as text.
         let mark = self.steps.len();
@@ -99,7 +99,12 @@ impl<'v> UnknownSearch<'_, 'v> {
         self.steps.truncate(mark);
     }
 
-    fn members(&mut self, applied: &[usize], members: &'v Map<String, Value>, place: &Place<'_>) {
+    fn members(
+        &mut self,
+        applied: &[usize],
+        members: &'v Map<String, Value>,
+        place: &ValuePath<'_>,
+    ) {
         let outline = self.outline;
         let nodes = || applied.iter().map(|step| outline.node(self.steps[*step].node));
         let undecided = self.branches == Branches::None;

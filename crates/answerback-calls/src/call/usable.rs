@@ -8,6 +8,8 @@
 //! the `unevaluated…` keywords, accepting more would reject valid calls. So those keywords are dropped or loosened,
 //! too.
 
+mod older_drafts;
+
 use answerback_findings::display_text;
 use answerback_json::{Pointer, push_token};
 use serde_json::{Map, Value};
@@ -104,7 +106,7 @@ struct Salvage<'t> {
 }
 
 /// The way in which one keyword is handled.
-enum Verdict {
+enum KeywordUse {
     Fine,
     /// The keyword is removed. It checks nothing, so no check is lost.
     Remove(&'static str),
@@ -142,19 +144,19 @@ impl Salvage<'_> {
             let Some(keyword) = keywords::of(&name) else { continue };
             let Some(value) = members.get_mut(&name) else { continue };
             match self.verdict(keyword, &name, value) {
-                Verdict::Fine => {}
-                Verdict::Shorten(what) => {
+                KeywordUse::Fine => {}
+                KeywordUse::Shorten(what) => {
                     self.report(place, &name, what);
                     let mut whole = place.clone();
                     push_token(&mut whole, &name);
                     self.dropped.push(whole);
                 }
-                Verdict::Remove(what) => {
+                KeywordUse::Remove(what) => {
                     members.remove(&name);
                     self.report(place, &name, what);
                     continue;
                 }
-                Verdict::Drop(what) => {
+                KeywordUse::Drop(what) => {
                     self.drop(members, place, &name, what);
                     self.drop_rest(members, place, &name);
                     continue;
@@ -221,83 +223,7 @@ impl Salvage<'_> {
         }
     }
 
-    /// Rewrites the spellings of older drafts that no other draft permits. Returns true if the schema marks itself as
-    /// required, as draft 3 does.
-    fn older_spellings(
-        &mut self,
-        schema: &mut Map<String, Value>,
-        place: &str,
-        is_property: bool,
-    ) -> bool {
-        let mut calls_itself_required = false;
-        if let Some(Value::Bool(required)) = schema.get("required") {
-            let required = *required;
-            schema.remove("required");
-            let what = match (required, is_property) {
-                (true, true) => {
-                    "is true, as draft 3 writes it: the field is read as required; list its name in `required` of the object"
-                }
-                (true, false) => "is true, which means nothing here, so it is not checked",
-                (false, _) => "is false, as draft 3 writes it: the field is read as optional",
-            };
-            self.report(place, "required", what);
-            calls_itself_required = required && is_property;
-        }
-        for (exclusive, bound) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")]
-        {
-            if self.tests.is_draft4 {
-                if schema.get(exclusive).is_some_and(Value::is_number)
-                    && !schema.contains_key(bound)
-                {
-                    let what =
-                        "is a number, which draft 4 does not know: read as it is since draft 6";
-                    self.report(place, exclusive, what);
-                    if let Some(number) = schema.insert(exclusive.to_owned(), Value::Bool(true)) {
-                        schema.insert(bound.to_owned(), number);
-                    }
-                }
-                continue;
-            }
-            let Some(Value::Bool(is_exclusive)) = schema.get(exclusive) else { continue };
-            let is_exclusive = *is_exclusive;
-            schema.remove(exclusive);
-            if is_exclusive && schema.get(bound).is_some_and(Value::is_number) {
-                if let Some(number) = schema.remove(bound) {
-                    schema.insert(exclusive.to_owned(), number);
-                }
-                let what =
-                    "is true, as draft 4 writes it: the bound beside it is read as exclusive";
-                self.report(place, exclusive, what);
-            } else if is_exclusive {
-                let what = "is true, as draft 4 writes it, and has no bound beside it, so it is not checked";
-                self.report(place, exclusive, what);
-            } else {
-                let what =
-                    "is false, as draft 4 writes it: the bound beside it is read as inclusive";
-                self.report(place, exclusive, what);
-            }
-        }
-        if !self.tests.has_item_lists
-            && schema.get("items").is_some_and(Value::is_array)
-            && !schema.contains_key("prefixItems")
-            && let Some(list) = schema.remove("items")
-        {
-            let what = "is a list, as drafts before 2020-12 write it: read as `prefixItems`";
-            self.report(place, "items", what);
-            schema.insert("prefixItems".to_owned(), list);
-            if let Some(rest) = schema.remove("additionalItems") {
-                schema.insert("items".to_owned(), rest);
-            }
-        }
-        if schema.get("type").is_some_and(|name| name == "any") {
-            schema.remove("type");
-            let what = "is \"any\", as draft 3 writes it: read as every type";
-            self.report(place, "type", what);
-        }
-        calls_itself_required
-    }
-
-    fn verdict(&self, keyword: Keyword, name: &str, value: &mut Value) -> Verdict {
+    fn verdict(&self, keyword: Keyword, name: &str, value: &mut Value) -> KeywordUse {
         const WRONG_KIND: &str = "has a value that this keyword cannot have, so it is not checked";
         let is_fine = match keyword {
             Keyword::Annotation => {
@@ -305,15 +231,15 @@ impl Salvage<'_> {
                     ("examples", Value::Array(_))
                     | ("default" | "example", _)
                     | ("deprecated" | "readOnly" | "writeOnly", Value::Bool(_))
-                    | ("title" | "description" | "$comment", Value::String(_)) => Verdict::Fine,
-                    _ => Verdict::Remove(
+                    | ("title" | "description" | "$comment", Value::String(_)) => KeywordUse::Fine,
+                    _ => KeywordUse::Remove(
                         "has a value that this keyword cannot have, so it is ignored",
                     ),
                 };
             }
             Keyword::Text => match (name, value.as_str()) {
                 ("$schema", Some(dialect)) if !(self.tests.dialect)(dialect) => {
-                    return Verdict::Remove(
+                    return KeywordUse::Remove(
                         "names a dialect that is not known; read as draft 2020-12",
                     );
                 }
@@ -321,7 +247,7 @@ impl Salvage<'_> {
             },
             Keyword::Reference => match value.as_str() {
                 Some(reference) if !(self.tests.reference)(reference) => {
-                    return Verdict::Drop(
+                    return KeywordUse::Drop(
                         "is a reference that leads nowhere, so it is not checked",
                     );
                 }
@@ -329,7 +255,7 @@ impl Salvage<'_> {
             },
             Keyword::Pattern => match value.as_str() {
                 Some(pattern) if !(self.tests.pattern)(pattern) => {
-                    return Verdict::Drop(
+                    return KeywordUse::Drop(
                         "is not a regular expression that can be run within the limits, so it is not checked",
                     );
                 }
@@ -366,7 +292,7 @@ impl Salvage<'_> {
             | Keyword::Dependencies
             | Keyword::Definitions => value.is_object(),
         };
-        if is_fine { Verdict::Fine } else { Verdict::Drop(WRONG_KIND) }
+        if is_fine { KeywordUse::Fine } else { KeywordUse::Drop(WRONG_KIND) }
     }
 
     /// Drops the unusable keywords of the schemas inside a keyword. Returns the names of properties that mark
@@ -557,17 +483,17 @@ fn require(schema: &mut Map<String, Value>, names: Vec<String>) {
 }
 
 /// Removes everything from a list of names that is not a name or repeats one.
-fn names(value: &mut Value) -> Verdict {
+fn names(value: &mut Value) -> KeywordUse {
     let Value::Array(names) = value else {
-        return Verdict::Drop("is not a list of names, so it is not checked");
+        return KeywordUse::Drop("is not a list of names, so it is not checked");
     };
     let mut known = std::collections::HashSet::new();
     let count = names.len();
     names.retain(|name| name.as_str().is_some_and(|name| known.insert(name.to_owned())));
     if names.len() == count {
-        Verdict::Fine
+        KeywordUse::Fine
     } else {
-        Verdict::Shorten(
+        KeywordUse::Shorten(
             "has members that are no names, or has a name twice; those are not checked",
         )
     }

@@ -1,11 +1,11 @@
 //! Maps a broken rule to its code, and to the sentence that the model reads.
 
-use answerback_findings::{Preview, Rule, TRUNCATED, preview, val};
+use answerback_findings::{Preview, Rule, TRUNCATED, call_codes, preview};
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::types::JsonType;
 use serde_json::Value;
 
-use super::expected::{bare, forbidden_together};
+use super::expected::{bare, forbidden_combination};
 use super::formats;
 use super::patterns::LONG_TEXT;
 use super::types::Types;
@@ -14,19 +14,19 @@ use super::types::Types;
 pub(super) fn rule(kind: &ValidationErrorKind) -> &'static Rule {
     use ValidationErrorKind as Kind;
     match kind {
-        Kind::Required { .. } => &val::REQUIRED_FIELD_MISSING,
-        Kind::Type { .. } => &val::TYPE_MISMATCH,
+        Kind::Required { .. } => &call_codes::REQUIRED_FIELD_MISSING,
+        Kind::Type { .. } => &call_codes::TYPE_MISMATCH,
         Kind::AdditionalProperties { .. } | Kind::UnevaluatedProperties { .. } => {
-            &val::UNKNOWN_FIELD
+            &call_codes::UNKNOWN_FIELD
         }
         Kind::MinItems { .. } | Kind::MaxItems { .. } | Kind::UniqueItems => {
-            &val::ARRAY_LENGTH_VIOLATION
+            &call_codes::ARRAY_LENGTH_VIOLATION
         }
-        Kind::Pattern { .. } | Kind::BacktrackLimitExceeded { .. } => &val::PATTERN_MISMATCH,
-        Kind::Enum { .. } | Kind::Constant { .. } => &val::INVALID_ENUM_VALUE,
-        Kind::MinLength { .. } | Kind::MaxLength { .. } => &val::STRING_LENGTH_VIOLATION,
-        Kind::Format { .. } => &val::FORMAT_VIOLATION,
-        _ => &val::CONSTRAINT_VIOLATION,
+        Kind::Pattern { .. } | Kind::BacktrackLimitExceeded { .. } => &call_codes::PATTERN_MISMATCH,
+        Kind::Enum { .. } | Kind::Constant { .. } => &call_codes::INVALID_ENUM_VALUE,
+        Kind::MinLength { .. } | Kind::MaxLength { .. } => &call_codes::STRING_LENGTH_VIOLATION,
+        Kind::Format { .. } => &call_codes::FORMAT_VIOLATION,
+        _ => &call_codes::CONSTRAINT_VIOLATION,
     }
 }
 
@@ -151,7 +151,7 @@ fn forbidden(rule: &Value, shown: &str) -> String {
     if rules.is_some_and(|rules| rules.contains_key("enum") || rules.contains_key("const")) {
         return format!("Value {} is not allowed", quoted(shown));
     }
-    let names = rules.and_then(forbidden_together).unwrap_or_default();
+    let names = rules.and_then(forbidden_combination).unwrap_or_default();
     let quoted: Vec<String> = names.iter().map(|name| format!("'{}'", text(name))).collect();
     match quoted.as_slice() {
         [] => "Value has a form that is not allowed".to_owned(),

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::Reading;
-use super::setting::{Kind, PATH, Setting, URL, mapping};
+use super::reader::ConfigReader;
+use super::setting::{PATH, Setting, SettingKind, URL, mapping};
 
 /// The settings of the console. Relative paths start at the folder of the configuration file.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -39,7 +39,7 @@ static EVENTS: [Setting<EventsConfig>; 1] = [Setting {
     group: None,
     name: "readers",
     about: "How many streams of events one token may have open.",
-    kind: Kind::Integer {
+    kind: SettingKind::Integer {
         least: 1,
         most: 100_000,
         set: |events, readers| events.readers = readers,
@@ -53,7 +53,7 @@ static KEEP: [Setting<EventsConfig>; 2] = [
         group: None,
         name: "days",
         about: "How many days a live event is kept.",
-        kind: Kind::Integer {
+        kind: SettingKind::Integer {
             least: 1,
             most: 36_500,
             set: |events, days| events.keep_days = days,
@@ -64,7 +64,7 @@ static KEEP: [Setting<EventsConfig>; 2] = [
         group: None,
         name: "count",
         about: "How many live events are kept at most.",
-        kind: Kind::Integer {
+        kind: SettingKind::Integer {
             least: 1,
             most: u32::MAX,
             set: |events, count| events.keep_count = count,
@@ -78,18 +78,18 @@ static SETTINGS: [Setting<ConsoleConfig>; 2] = [
         group: None,
         name: "files",
         about: "The folder below which files that replies refer to are served.",
-        kind: Kind::Text { form: &PATH, set: |console, text| console.files = Some(text) },
+        kind: SettingKind::Text { form: &PATH, set: |console, text| console.files = Some(text) },
     },
     Setting {
         group: None,
         name: "webhook",
         about: "Where every decision is posted to, as JSON.",
-        kind: Kind::Text { form: &URL, set: |console, text| console.webhook = Some(text) },
+        kind: SettingKind::Text { form: &URL, set: |console, text| console.webhook = Some(text) },
     },
 ];
 
 impl ConsoleConfig {
-    pub(super) fn read(reading: &mut Reading<'_>, members: &Map<String, Value>) -> Self {
+    pub(super) fn read(reading: &mut ConfigReader<'_>, members: &Map<String, Value>) -> Self {
         let mut console = Self::default();
         for (name, value) in members {
             if name == "events" {
@@ -103,7 +103,7 @@ impl ConsoleConfig {
 }
 
 impl EventsConfig {
-    fn read(reading: &mut Reading<'_>, value: &Value) -> Self {
+    fn read(reading: &mut ConfigReader<'_>, value: &Value) -> Self {
         let mut events = Self::default();
         for (name, value) in reading.mapping("console.events", value).into_iter().flatten() {
             if name != "keep" {

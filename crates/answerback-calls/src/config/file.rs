@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
+use super::reader::{ConfigReader, TOP_KEYS};
 use super::{
-    ConfigError, ConfigWarning, ConsoleConfig, GovernanceConfig, LedgerConfig, Reading,
-    StoreConfig, TOP_KEYS, ValidationConfig, console, gateway, governance, keys, ledger, settings,
-    store,
+    ConfigError, ConfigWarning, ConsoleConfig, GovernanceConfig, LedgerConfig, StoreConfig,
+    ValidationConfig, console, gateway, governance, keys, ledger, settings, store,
 };
 use crate::message::Formatters;
 
@@ -66,7 +66,7 @@ impl Config {
     /// # Ok::<(), answerback_calls::config::ConfigError>(())
     /// ```
     pub fn from_value(file: &str, parsed: &Value, trust: Trust) -> Result<Self, ConfigError> {
-        let mut reading = Reading::new(file, trust);
+        let mut reading = ConfigReader::new(file, trust);
         let formatters = Formatters::default();
         let (default, overrides) = reading.file(parsed, &formatters);
         let mut config = Self::default();
@@ -116,7 +116,7 @@ impl Config {
     /// Returns an error if the text is not YAML, and in the cases of [`Config::from_value`].
     #[cfg(feature = "yaml")]
     pub fn from_yaml(file: &str, text: &str, trust: Trust) -> Result<Self, ConfigError> {
-        Self::from_value(file, &super::parse(file, text)?, trust)
+        Self::from_value(file, &super::yaml::parse(file, text)?, trust)
     }
 
     /// Returns the unknown keys, each with the key that was probably meant.

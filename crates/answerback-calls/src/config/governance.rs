@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Reading;
-use super::setting::{Kind, PATH, Setting, TextForm, mapping};
+use super::reader::ConfigReader;
+use super::setting::{PATH, Setting, SettingKind, TextForm, mapping};
 
 /// The manifest, the lock and the agent. Relative paths start at the folder of the configuration file.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -29,24 +29,33 @@ pub(super) static SETTINGS: [Setting<GovernanceConfig>; 3] = [
         group: None,
         name: "manifest",
         about: "The manifest that governed responses are verified against.",
-        kind: Kind::Text { form: &PATH, set: |governance, text| governance.manifest = Some(text) },
+        kind: SettingKind::Text {
+            form: &PATH,
+            set: |governance, text| governance.manifest = Some(text),
+        },
     },
     Setting {
         group: None,
         name: "lock",
         about: "The lock that governed responses are verified against.",
-        kind: Kind::Text { form: &PATH, set: |governance, text| governance.lock = Some(text) },
+        kind: SettingKind::Text {
+            form: &PATH,
+            set: |governance, text| governance.lock = Some(text),
+        },
     },
     Setting {
         group: None,
         name: "agent",
         about: "The canonical id of the agent under whose identity responses are given.",
-        kind: Kind::Text { form: &AGENT, set: |governance, text| governance.agent = Some(text) },
+        kind: SettingKind::Text {
+            form: &AGENT,
+            set: |governance, text| governance.agent = Some(text),
+        },
     },
 ];
 
 impl GovernanceConfig {
-    pub(super) fn read(reading: &mut Reading<'_>, members: &Map<String, Value>) -> Self {
+    pub(super) fn read(reading: &mut ConfigReader<'_>, members: &Map<String, Value>) -> Self {
         let mut governance = Self::default();
         for (name, value) in members {
             reading.take("governance", name, value, &SETTINGS, &[], &mut governance);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::TOP_KEYS;
+use super::reader::TOP_KEYS;
 use crate::message::suggest;
 use crate::message::suggest::Likeness;
 

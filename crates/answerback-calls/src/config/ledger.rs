@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Reading;
-use super::setting::{Kind, PATH, Setting, TextForm, URL, mapping};
+use super::reader::ConfigReader;
+use super::setting::{PATH, Setting, SettingKind, TextForm, URL, mapping};
 
 /// The handling of a response that could not be recorded.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -91,25 +91,25 @@ pub(super) static SETTINGS: [Setting<LedgerConfig>; 5] = [
         group: None,
         name: "origin",
         about: "The name of the log; without it answerback.local/ and a UUID.",
-        kind: Kind::Text { form: &ORIGIN, set: |ledger, text| ledger.origin = Some(text) },
+        kind: SettingKind::Text { form: &ORIGIN, set: |ledger, text| ledger.origin = Some(text) },
     },
     Setting {
         group: None,
         name: "key",
         about: "The file of the key that signs, created on first use.",
-        kind: Kind::Text { form: &PATH, set: |ledger, text| ledger.key = Some(text) },
+        kind: SettingKind::Text { form: &PATH, set: |ledger, text| ledger.key = Some(text) },
     },
     Setting {
         group: None,
         name: "anchor",
         about: "The file outside the store that remembers checkpoints.",
-        kind: Kind::Text { form: &PATH, set: |ledger, text| ledger.anchor = Some(text) },
+        kind: SettingKind::Text { form: &PATH, set: |ledger, text| ledger.anchor = Some(text) },
     },
     Setting {
         group: None,
         name: "on_failure",
         about: "What becomes of an answer that could not be recorded: withheld, or delivered and counted.",
-        kind: Kind::Word {
+        kind: SettingKind::Word {
             words: &["closed", "open"],
             set: |ledger, word| {
                 ledger.on_failure = if word == 0 { OnFailure::Closed } else { OnFailure::Open };
@@ -121,7 +121,7 @@ pub(super) static SETTINGS: [Setting<LedgerConfig>; 5] = [
         group: None,
         name: "queue",
         about: "How many units of work may wait to be recorded.",
-        kind: Kind::Integer {
+        kind: SettingKind::Integer {
             least: 1,
             most: 65_536,
             set: |ledger, value| ledger.queue = value,
@@ -135,20 +135,20 @@ static WITNESS_SETTINGS: [Setting<WitnessConfig>; 2] = [
         group: None,
         name: "url",
         about: "Where it takes checkpoints; /add-checkpoint is appended.",
-        kind: Kind::Text { form: &URL, set: |witness, text| witness.url = text },
+        kind: SettingKind::Text { form: &URL, set: |witness, text| witness.url = text },
     },
     Setting {
         group: None,
         name: "key",
         about: "The key that verifies its cosignatures.",
-        kind: Kind::Text { form: &WITNESS_KEY, set: |witness, text| witness.key = text },
+        kind: SettingKind::Text { form: &WITNESS_KEY, set: |witness, text| witness.key = text },
     },
 ];
 
 const WITNESS: &str = "witness";
 
 impl LedgerConfig {
-    pub(super) fn read(reading: &mut Reading<'_>, members: &Map<String, Value>) -> Self {
+    pub(super) fn read(reading: &mut ConfigReader<'_>, members: &Map<String, Value>) -> Self {
         let mut ledger = Self::default();
         for (name, value) in members {
             if name == WITNESS {
@@ -161,7 +161,7 @@ impl LedgerConfig {
     }
 }
 
-fn witnesses(reading: &mut Reading<'_>, value: &Value) -> Vec<WitnessConfig> {
+fn witnesses(reading: &mut ConfigReader<'_>, value: &Value) -> Vec<WitnessConfig> {
     const PATH: &str = "ledger.witness";
     let Some(list) = value.as_array() else {
         if !value.is_null() {
@@ -179,7 +179,7 @@ fn witnesses(reading: &mut Reading<'_>, value: &Value) -> Vec<WitnessConfig> {
         }
         for setting in WITNESS_SETTINGS.iter().filter(|setting| !members.contains_key(setting.name))
         {
-            let Kind::Text { form, .. } = &setting.kind else { continue };
+            let SettingKind::Text { form, .. } = &setting.kind else { continue };
             reading.missing(&format!("{path}.{}", setting.name), form.expected);
         }
         witnesses.push(witness);

@@ -8,10 +8,10 @@ pub(super) struct Setting<T: 'static> {
     pub(super) group: Option<&'static str>,
     pub(super) name: &'static str,
     pub(super) about: &'static str,
-    pub(super) kind: Kind<T>,
+    pub(super) kind: SettingKind<T>,
 }
 
-pub(super) enum Kind<T: 'static> {
+pub(super) enum SettingKind<T: 'static> {
     Integer {
         least: u32,
         most: u32,
@@ -89,21 +89,21 @@ impl<T: Default> Setting<T> {
     /// Sets the value, or returns a description of the allowed values.
     pub(super) fn apply(&self, value: &Value, settings: &mut T) -> Result<(), String> {
         match &self.kind {
-            Kind::Integer { least, most, set, .. } => {
+            SettingKind::Integer { least, most, set, .. } => {
                 let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
                 let number = number.filter(|number| (least..=most).contains(&number));
                 let number = number.ok_or_else(|| format!("an integer from {least} to {most}"))?;
                 set(settings, number);
             }
-            Kind::Switch { set, .. } => {
+            SettingKind::Switch { set, .. } => {
                 set(settings, value.as_bool().ok_or_else(|| "true or false".to_owned())?);
             }
-            Kind::Word { words, set, .. } => {
+            SettingKind::Word { words, set, .. } => {
                 let said = if *value == Value::Bool(false) { Some("off") } else { value.as_str() };
                 let index = words.iter().position(|word| said == Some(word));
                 set(settings, index.ok_or_else(|| format!("one of {}", words.join(", ")))?);
             }
-            Kind::Text { form, set } => {
+            SettingKind::Text { form, set } => {
                 let text = form.of(value).ok_or_else(|| form.expected.to_owned())?;
                 set(settings, text.to_owned());
             }
@@ -114,14 +114,14 @@ impl<T: Default> Setting<T> {
     pub(super) fn schema(&self) -> Value {
         let usual = T::default();
         let mut schema = match &self.kind {
-            Kind::Integer { least, most, get, .. } => {
+            SettingKind::Integer { least, most, get, .. } => {
                 json!({"type": "integer", "minimum": least, "maximum": most, "default": get(&usual)})
             }
-            Kind::Switch { get, .. } => json!({"type": "boolean", "default": get(&usual)}),
-            Kind::Word { words, get, .. } => {
+            SettingKind::Switch { get, .. } => json!({"type": "boolean", "default": get(&usual)}),
+            SettingKind::Word { words, get, .. } => {
                 json!({"enum": words_in_a_file(words), "default": words[get(&usual)]})
             }
-            Kind::Text { form, .. } => form.schema(),
+            SettingKind::Text { form, .. } => form.schema(),
         };
         schema["description"] = self.about.into();
         schema

@@ -1,9 +1,9 @@
 use serde_json::{Map, Value, json};
 
-use super::setting::{Kind, Setting, TextForm, mapping};
+use super::setting::{Setting, SettingKind, TextForm, mapping};
 use crate::call::FormatMode;
 use crate::message::{Formatting, Style};
-use crate::retry::{Policy, WhileBlocked};
+use crate::retry::{RetryPolicy, WhileBlocked};
 
 /// The handling of a repair that makes a call valid.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -25,7 +25,7 @@ pub enum RepairMode {
 #[non_exhaustive]
 pub struct ToolSettings {
     /// The limits on the attempts of a model.
-    pub retry: Policy,
+    pub retry: RetryPolicy,
     /// The layout and the limits of messages.
     pub formatting: Formatting,
     /// True if a field that the schema does not name is an error everywhere.
@@ -100,9 +100,9 @@ pub(super) static SETTINGS: [Setting<ToolSettings>; 13] = [
         group: RETRY,
         name: "max_attempts",
         about: "Failing turns until a person is asked.",
-        kind: Kind::Integer {
-            least: *Policy::ATTEMPTS.start() as u32,
-            most: *Policy::ATTEMPTS.end() as u32,
+        kind: SettingKind::Integer {
+            least: *RetryPolicy::ATTEMPTS.start() as u32,
+            most: *RetryPolicy::ATTEMPTS.end() as u32,
             set: |settings, value| {
                 let attempts = u8::try_from(value).unwrap_or(u8::MAX);
                 settings.retry = settings.retry.with_max_attempts(attempts);
@@ -114,7 +114,7 @@ pub(super) static SETTINGS: [Setting<ToolSettings>; 13] = [
         group: RETRY,
         name: "while_blocked",
         about: "What happens to valid calls while a person is asked: allow_valid runs them, and the first one closes the case; block refuses them, too.",
-        kind: Kind::Word {
+        kind: SettingKind::Word {
             words: &["block", "allow_valid"],
             set: |settings, word| {
                 settings.retry.while_blocked =
@@ -127,7 +127,7 @@ pub(super) static SETTINGS: [Setting<ToolSettings>; 13] = [
         group: RETRY,
         name: "escalate_on_repetition",
         about: "Ask a person at once when a call, its errors or an A-B-A comes again.",
-        kind: Kind::Switch {
+        kind: SettingKind::Switch {
             set: |settings, value| settings.retry.escalate_on_repetition = value,
             get: |settings| settings.retry.escalate_on_repetition,
         },
@@ -136,7 +136,7 @@ pub(super) static SETTINGS: [Setting<ToolSettings>; 13] = [
         group: RETRY,
         name: "blocked_seconds",
         about: "How long a key stays blocked without a decision.",
-        kind: Kind::Integer {
+        kind: SettingKind::Integer {
             least: 1,
             most: A_DAY,
             set: |settings, value| settings.retry.blocked_seconds = value,
@@ -147,7 +147,7 @@ pub(super) static SETTINGS: [Setting<ToolSettings>; 13] = [
         group: RETRY,
         name: "idle_seconds",
         about: "How long failed attempts are remembered without another call.",
-        kind: Kind::Integer {
+        kind: SettingKind::Integer {
             least: 1,
             most: A_DAY,
             set: |settings, value| settings.retry.idle_seconds = value,
@@ -158,7 +158,7 @@ pub(super) static SETTINGS: [Setting<ToolSettings>; 13] = [
         group: FORMATTING,
         name: "style",
         about: "The layout of messages to the model.",
-        kind: Kind::Word {
+        kind: SettingKind::Word {
             words: &["detailed", "compact"],
             set: |settings, word| {
                 settings.formatting.style =
@@ -171,7 +171,7 @@ pub(super) static SETTINGS: [Setting<ToolSettings>; 13] = [
         group: FORMATTING,
         name: "max_message_length",
         about: "A message is shorter than this, in characters.",
-        kind: Kind::Integer {
+        kind: SettingKind::Integer {
             least: bound(*Formatting::MESSAGE_LENGTHS.start()),
             most: bound(*Formatting::MESSAGE_LENGTHS.end()),
             set: |settings, value| settings.formatting.max_message_length = length(value),
@@ -182,7 +182,7 @@ pub(super) static SETTINGS: [Setting<ToolSettings>; 13] = [
         group: FORMATTING,
         name: "max_errors_shown",
         about: "The most errors that one message lists.",
-        kind: Kind::Integer {
+        kind: SettingKind::Integer {
             least: bound(*Formatting::ERRORS_SHOWN.start()),
             most: bound(*Formatting::ERRORS_SHOWN.end()),
             set: |settings, value| settings.formatting.max_errors_shown = length(value),
@@ -193,7 +193,7 @@ pub(super) static SETTINGS: [Setting<ToolSettings>; 13] = [
         group: FORMATTING,
         name: "max_value_preview",
         about: "The longest preview of a value, in characters.",
-        kind: Kind::Integer {
+        kind: SettingKind::Integer {
             least: bound(*Formatting::VALUE_PREVIEWS.start()),
             most: bound(*Formatting::VALUE_PREVIEWS.end()),
             set: |settings, value| settings.formatting.max_value_preview = length(value),
@@ -205,7 +205,7 @@ pub(super) static SETTINGS: [Setting<ToolSettings>; 13] = [
         name: "formatter",
         about: "Who writes the hints and the advice of messages: standard, file_paths (for tools that work on \
                 files), or a formatter that the program registers.",
-        kind: Kind::Text {
+        kind: SettingKind::Text {
             form: &FORMATTER,
             set: |settings, name| settings.formatter = Some(name),
         },
@@ -214,7 +214,7 @@ pub(super) static SETTINGS: [Setting<ToolSettings>; 13] = [
         group: None,
         name: "strict",
         about: "A field that the schema does not name is an error everywhere.",
-        kind: Kind::Switch {
+        kind: SettingKind::Switch {
             set: |settings, value| settings.strict = value,
             get: |settings| settings.strict,
         },
@@ -223,7 +223,7 @@ pub(super) static SETTINGS: [Setting<ToolSettings>; 13] = [
         group: None,
         name: "formats",
         about: "How the format keyword is checked: by its RFC (assert), with an error only for what no common parser reads (lenient), with warnings only (warn), or not at all (off).",
-        kind: Kind::Word {
+        kind: SettingKind::Word {
             words: &FORMATS,
             set: |settings, word| settings.formats = FormatMode::ALL[word],
             get: |settings| {
@@ -235,7 +235,7 @@ pub(super) static SETTINGS: [Setting<ToolSettings>; 13] = [
         group: None,
         name: "repair",
         about: "What is done with a repair that makes a call valid. The gateway's default is apply_lossless.",
-        kind: Kind::Word {
+        kind: SettingKind::Word {
             words: &REPAIRS,
             set: |settings, word| settings.repair = Some(RepairMode::ALL[word]),
             get: |settings| {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Reading;
+use super::reader::ConfigReader;
 use super::setting::PATH;
 
 /// The place of the store.
@@ -39,7 +39,7 @@ impl StoreConfig {
         text.starts_with("postgresql://") || text.starts_with("postgres://")
     }
 
-    pub(super) fn read(reading: &mut Reading<'_>, value: &Value) -> Option<Self> {
+    pub(super) fn read(reading: &mut ConfigReader<'_>, value: &Value) -> Option<Self> {
         match value {
             Value::Null => None,
             Value::String(text) if Self::is_url(text) => Some(Self::Url(text.clone())),

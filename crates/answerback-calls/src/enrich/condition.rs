@@ -1,8 +1,8 @@
 use answerback_findings::preview;
 use serde_json::{Map, Value, json};
 
-use super::schema::Schema;
-use super::shown;
+use super::display;
+use super::schema::SchemaParts;
 use crate::call;
 
 /// One condition on a value: as a sentence, as a constraint, and as a schema that checks only this condition.
@@ -21,31 +21,35 @@ pub(super) struct Condition {
 
 /// The result of checking a value against one condition.
 #[derive(Clone)]
-pub(super) enum Verdict {
+pub(super) enum ConditionResult {
     Holds(bool),
     /// The condition does not apply to values of this type. Holds the reason as text.
     NotChecked(String),
 }
 
-impl From<Verdict> for Value {
-    fn from(verdict: Verdict) -> Self {
+impl From<ConditionResult> for Value {
+    fn from(verdict: ConditionResult) -> Self {
         match verdict {
-            Verdict::Holds(holds) => holds.into(),
-            Verdict::NotChecked(reason) => reason.into(),
+            ConditionResult::Holds(holds) => holds.into(),
+            ConditionResult::NotChecked(reason) => reason.into(),
         }
     }
 }
 
 impl Condition {
     /// Checks a value against only this condition. Returns `None` if the schema does not compile.
-    pub(super) fn judge(&self, schema: &Schema<'_>, value: &Value) -> Option<Verdict> {
+    pub(super) fn evaluate(
+        &self,
+        schema: &SchemaParts<'_>,
+        value: &Value,
+    ) -> Option<ConditionResult> {
         let kind = type_of(value);
         if !self.applies_to.is_empty() && !self.applies_to.contains(&kind) {
             let reason =
                 format!("not checked: it applies to {}s only", self.applies_to.join("s and "));
-            return Some(Verdict::NotChecked(reason));
+            return Some(ConditionResult::NotChecked(reason));
         }
-        Some(Verdict::Holds(schema.validator(&self.alone)?.is_valid(value)))
+        Some(ConditionResult::Holds(schema.validator(&self.alone)?.is_valid(value)))
     }
 }
 
@@ -68,36 +72,36 @@ pub(super) fn type_of(value: &Value) -> &'static str {
 }
 
 /// A JSON Schema keyword, the value types that it applies to, and its wording.
-struct Keyword {
+struct ConditionKeyword {
     word: &'static str,
     /// The name of its validation result and of its constraint.
     name: &'static str,
     applies_to: &'static [&'static str],
     /// The sibling keywords that it depends on, such as `prefixItems` for `items`.
-    beside: &'static [&'static str],
+    siblings: &'static [&'static str],
     /// Returns the words after "… must". Returns `None` if this value of the keyword sets no condition.
     words: fn(&Value, &Map<String, Value>) -> Option<String>,
     /// True if the keyword's value is shown among the constraints.
     is_constraint: bool,
 }
 
-impl Keyword {
+impl ConditionKeyword {
     fn condition(&self, subject: &str, part: &Map<String, Value>) -> Option<Condition> {
         let value = part.get(self.word)?;
         let words = (self.words)(value, part)?;
         let mut alone = Map::new();
         alone.insert(self.word.to_owned(), value.clone());
-        for name in self.beside {
-            let beside = part.get(*name).and_then(|value| without_demands(name, value));
-            alone.extend(beside.map(|value| ((*name).to_owned(), value)));
+        for name in self.siblings {
+            let sibling = part.get(*name).and_then(|value| without_demands(name, value));
+            alone.extend(sibling.map(|value| ((*name).to_owned(), value)));
         }
         let constraint = self.is_constraint.then(|| match value {
-            Value::Array(values) => values.iter().take(20).map(shown::value).collect(),
-            other => shown::value(other),
+            Value::Array(values) => values.iter().take(20).map(display::value).collect(),
+            other => display::value(other),
         });
         Some(Condition {
             name: self.name,
-            sentence: shown::sentence(&format!("{subject} must {words}")),
+            sentence: display::sentence(&format!("{subject} must {words}")),
             constraint,
             alone: Value::Object(alone),
             applies_to: self.applies_to,
@@ -130,13 +134,13 @@ const fn keyword(
     name: &'static str,
     applies_to: &'static [&'static str],
     words: fn(&Value, &Map<String, Value>) -> Option<String>,
-) -> Keyword {
-    Keyword { word, name, applies_to, beside: &[], words, is_constraint: true }
+) -> ConditionKeyword {
+    ConditionKeyword { word, name, applies_to, siblings: &[], words, is_constraint: true }
 }
 
-impl Keyword {
-    const fn beside(mut self, names: &'static [&'static str]) -> Self {
-        self.beside = names;
+impl ConditionKeyword {
+    const fn with_siblings(mut self, names: &'static [&'static str]) -> Self {
+        self.siblings = names;
         self
     }
 
@@ -148,27 +152,27 @@ impl Keyword {
 }
 
 /// The keywords that set conditions, in the order in which they are reported.
-const KEYWORDS: &[Keyword] = &[
+const KEYWORDS: &[ConditionKeyword] = &[
     keyword("type", "type", ANYTHING, |kind, _| Some(format!("be {}", kinds(kind)?)))
         .in_words_only(),
     keyword("const", "exact_value", ANYTHING, |value, _| {
         Some(format!("be exactly {}", preview(value)))
     }),
     keyword("enum", "allowed_values", ANYTHING, |values, _| {
-        Some(format!("be one of: {}", shown::values(values.as_array()?)))
+        Some(format!("be one of: {}", display::values(values.as_array()?)))
     }),
     keyword("format", "format", STRING, |format, _| {
         Some(format!("be {}", format_words(format.as_str()?)))
     })
     .in_words_only(),
     keyword("minLength", "min_length", STRING, |least, _| {
-        Some(format!("have at least {}", counted(least, "character")?))
+        Some(format!("have at least {}", count_of(least, "character")?))
     }),
     keyword("maxLength", "max_length", STRING, |most, _| {
-        Some(format!("have at most {}", counted(most, "character")?))
+        Some(format!("have at most {}", count_of(most, "character")?))
     }),
     keyword("pattern", "pattern", STRING, |pattern, _| {
-        Some(format!("match the pattern {}", shown::pattern(pattern.as_str()?)))
+        Some(format!("match the pattern {}", display::pattern(pattern.as_str()?)))
     }),
     keyword("minimum", "min_value", NUMBER, |bound, part| {
         // In draft 4 the exclusive bounds are flags next to the bound.
@@ -179,7 +183,7 @@ const KEYWORDS: &[Keyword] = &[
         };
         Some(format!("{words} {}", preview(bound)))
     })
-    .beside(&["exclusiveMinimum"]),
+    .with_siblings(&["exclusiveMinimum"]),
     keyword("maximum", "max_value", NUMBER, |bound, part| {
         let words = if part.get("exclusiveMaximum") == Some(&json!(true)) {
             "be less than"
@@ -188,7 +192,7 @@ const KEYWORDS: &[Keyword] = &[
         };
         Some(format!("{words} {}", preview(bound)))
     })
-    .beside(&["exclusiveMaximum"]),
+    .with_siblings(&["exclusiveMaximum"]),
     keyword("exclusiveMinimum", "exclusive_min_value", NUMBER, |bound, _| {
         bound.is_number().then(|| format!("be greater than {}", preview(bound)))
     }),
@@ -199,10 +203,10 @@ const KEYWORDS: &[Keyword] = &[
         Some(format!("be a multiple of {}", preview(factor)))
     }),
     keyword("minItems", "min_items", ARRAY, |least, _| {
-        Some(format!("have at least {}", counted(least, "item")?))
+        Some(format!("have at least {}", count_of(least, "item")?))
     }),
     keyword("maxItems", "max_items", ARRAY, |most, _| {
-        Some(format!("have at most {}", counted(most, "item")?))
+        Some(format!("have at most {}", count_of(most, "item")?))
     }),
     keyword("uniqueItems", "unique_items", ARRAY, |unique, _| {
         (unique == &json!(true)).then(|| "have no item twice".to_owned())
@@ -217,21 +221,21 @@ const KEYWORDS: &[Keyword] = &[
         Value::Object(_) => Some(format!("have only items that are {}", described(part))),
         _ => None,
     })
-    .beside(&["prefixItems"])
+    .with_siblings(&["prefixItems"])
     .in_words_only(),
     keyword("contains", "contains", ARRAY, |part, beside| {
         let least = beside.get("minContains").map_or_else(|| "1".to_owned(), preview);
         Some(format!("contain at least {least} of this: {}", described(part)))
     })
-    .beside(&["minContains", "maxContains"])
+    .with_siblings(&["minContains", "maxContains"])
     .in_words_only(),
     keyword("required", "required", OBJECT, |names, _| {
         let names: Vec<&str> = names.as_array()?.iter().filter_map(Value::as_str).collect();
-        (!names.is_empty()).then(|| format!("have {}", shown::names(names)))
+        (!names.is_empty()).then(|| format!("have {}", display::names(names)))
     }),
     keyword("additionalProperties", "known_members", OBJECT, |part, beside| {
         let known = beside.get("properties").and_then(Value::as_object);
-        let names = shown::names(known.into_iter().flat_map(Map::keys).map(String::as_str));
+        let names = display::names(known.into_iter().flat_map(Map::keys).map(String::as_str));
         match part {
             Value::Bool(false) if names.is_empty() && !beside.contains_key("patternProperties") => {
                 Some("have no members".to_owned())
@@ -244,17 +248,17 @@ const KEYWORDS: &[Keyword] = &[
             _ => None,
         }
     })
-    .beside(&["properties", "patternProperties"])
+    .with_siblings(&["properties", "patternProperties"])
     .in_words_only(),
     keyword("propertyNames", "member_names", OBJECT, |part, _| {
         Some(format!("have only member names that are {}", described(part)))
     })
     .in_words_only(),
     keyword("minProperties", "min_members", OBJECT, |least, _| {
-        Some(format!("have at least {}", counted(least, "member")?))
+        Some(format!("have at least {}", count_of(least, "member")?))
     }),
     keyword("maxProperties", "max_members", OBJECT, |most, _| {
-        Some(format!("have at most {}", counted(most, "member")?))
+        Some(format!("have at most {}", count_of(most, "member")?))
     }),
     keyword("dependentRequired", "dependent_members", OBJECT, |dependents, _| {
         let told: Vec<String> = dependents
@@ -263,7 +267,11 @@ const KEYWORDS: &[Keyword] = &[
             .take(5)
             .map(|(name, needed)| {
                 let needed = needed.as_array().into_iter().flatten().filter_map(Value::as_str);
-                format!("{} when {} is given", shown::names(needed), shown::names([name.as_str()]))
+                format!(
+                    "{} when {} is given",
+                    display::names(needed),
+                    display::names([name.as_str()])
+                )
             })
             .collect();
         (!told.is_empty()).then(|| format!("have {}", told.join(", and ")))
@@ -289,7 +297,7 @@ fn described(part: &Value) -> String {
         return preview(value);
     }
     if let Some(values) = members.get("enum").and_then(Value::as_array) {
-        return format!("one of {}", shown::values(values));
+        return format!("one of {}", display::values(values));
     }
     if let Some(format) = members.get("format").and_then(Value::as_str) {
         return format_words(format);
@@ -299,7 +307,7 @@ fn described(part: &Value) -> String {
     let marked = properties.into_iter().flatten().find_map(|(name, property)| {
         Some(format!(
             " whose {} is {}",
-            shown::names([name.as_str()]),
+            display::names([name.as_str()]),
             preview(property.get("const")?)
         ))
     });
@@ -309,12 +317,12 @@ fn described(part: &Value) -> String {
         (Some(marked), _) => words.push_str(&marked),
         (None, false) => {
             words.push_str(" with ");
-            words.push_str(&shown::names(names));
+            words.push_str(&display::names(names));
         }
         (None, true) => {
             if let Some(pattern) = members.get("pattern").and_then(Value::as_str) {
                 words.push_str(" that matches the pattern ");
-                words.push_str(&shown::pattern(pattern));
+                words.push_str(&display::pattern(pattern));
             }
         }
     }
@@ -360,7 +368,7 @@ fn kinds(kind: &Value) -> Option<String> {
     }
 }
 
-fn counted(count: &Value, noun: &str) -> Option<String> {
+fn count_of(count: &Value, noun: &str) -> Option<String> {
     count.as_f64()?;
     let plural = if count.as_u64() == Some(1) { "" } else { "s" };
     Some(format!("{} {noun}{plural}", preview(count)))
@@ -473,14 +481,17 @@ mod tests {
     #[test]
     fn a_condition_judges_alone() {
         let root = json!({});
-        let schema = Schema::new(&root);
+        let schema = SchemaParts::new(&root);
         let part = json!({"type": "integer", "minimum": 1, "maximum": 5});
-        let judged = |value: Value| -> Vec<Value> {
+        let checked = |value: Value| -> Vec<Value> {
             let found = conditions("x", part.as_object().unwrap());
-            found.iter().map(|condition| condition.judge(&schema, &value).unwrap().into()).collect()
+            found
+                .iter()
+                .map(|condition| condition.evaluate(&schema, &value).unwrap().into())
+                .collect()
         };
-        assert_eq!(judged(json!(9)), [json!(true), json!(true), json!(false)]);
+        assert_eq!(checked(json!(9)), [json!(true), json!(true), json!(false)]);
         let not_checked = json!("not checked: it applies to numbers only");
-        assert_eq!(judged(json!("9")), [json!(false), not_checked.clone(), not_checked]);
+        assert_eq!(checked(json!("9")), [json!(false), not_checked.clone(), not_checked]);
     }
 }

@@ -2,8 +2,8 @@ use answerback_contracts::atdf::ErrorBuilder;
 use answerback_findings::ValidationError;
 use serde_json::Value;
 
+use super::display;
 use super::response::numbered;
-use super::shown;
 
 /// The largest number of findings that are described in full.
 const MOST: usize = 8;
@@ -19,23 +19,23 @@ pub(super) fn enriched(
     let mut told: Vec<&str> = Vec::new();
     for finding in errors.iter().take(MOST) {
         let rule = answerback_contracts::codes::find(&finding.error_code);
-        let place = shown::name(&finding.field_path, "document");
+        let place = display::name(&finding.field_path, "document");
         let condition = rule.map_or(finding.message.as_str(), |rule| rule.title);
         if !told.contains(&condition) {
             told.push(condition);
-            error = error.condition(shown::sentence(condition));
+            error = error.condition(display::sentence(condition));
         }
         if let Some(expected) = &finding.expected_value {
-            error = error.constraint(place.clone(), shown::sentence(expected));
+            error = error.constraint(place.clone(), display::sentence(expected));
         }
         error = error.validation_result(format!("{place} {}", finding.error_code), false);
         if let Some(value) = finding.field_path.find(document) {
-            let is_secret = shown::is_secret_place(&finding.field_path);
-            let value = if is_secret { shown::NOT_SHOWN.into() } else { shown::value(value) };
+            let is_secret = display::is_secret_place(&finding.field_path);
+            let value = if is_secret { display::NOT_SHOWN.into() } else { display::value(value) };
             error = error.received(place.clone(), value);
         }
         let remedy = rule.map_or(finding.message.as_str(), |rule| rule.remedy);
-        steps.push(shown::sentence(&format!("{place}: {}", remedy.trim_end_matches('.'))));
+        steps.push(display::sentence(&format!("{place}: {}", remedy.trim_end_matches('.'))));
     }
     let left_out = errors.len().saturating_sub(MOST);
     if left_out > 0 {

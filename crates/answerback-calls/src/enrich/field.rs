@@ -4,10 +4,10 @@ use answerback_findings::{ValidationError, preview};
 use answerback_json::Pointer;
 use serde_json::{Map, Value, json};
 
-use super::condition::{Condition, Verdict, conditions};
+use super::condition::{Condition, ConditionResult, conditions};
+use super::display;
 use super::sample::Sampler;
-use super::schema::{Located, Schema};
-use super::shown;
+use super::schema::{Located, SchemaParts};
 use super::suggestion::{Only, is_near_name, suggestion};
 
 /// The largest number of conditions reported for one field.
@@ -45,23 +45,23 @@ enum FieldProblem<'s> {
 }
 
 /// A condition on a field with the result of its check.
-pub(super) struct Judged {
+pub(super) struct CheckedCondition {
     pub(super) name: &'static str,
     pub(super) sentence: String,
     pub(super) constraint: Option<Value>,
-    pub(super) verdict: Option<Verdict>,
+    pub(super) verdict: Option<ConditionResult>,
 }
 
-impl Judged {
+impl CheckedCondition {
     fn fails(&self) -> bool {
-        matches!(self.verdict, Some(Verdict::Holds(false)))
+        matches!(self.verdict, Some(ConditionResult::Holds(false)))
     }
 }
 
 /// Groups findings by field. Returns at most `most` fields, and the number of fields that were left out.
 pub(super) fn fields<'f, 's>(
     findings: &[&'f ValidationError],
-    schema: &Schema<'s>,
+    schema: &SchemaParts<'s>,
     arguments: &'f Value,
     most: usize,
 ) -> (Vec<Field<'f, 's>>, usize) {
@@ -89,7 +89,7 @@ pub(super) fn fields<'f, 's>(
 impl<'f, 's> Field<'f, 's> {
     pub(super) fn new(
         finding: &'f ValidationError,
-        schema: &Schema<'s>,
+        schema: &SchemaParts<'s>,
         arguments: &'f Value,
     ) -> Self {
         let place = finding.field_path.clone();
@@ -100,7 +100,7 @@ impl<'f, 's> Field<'f, 's> {
             None => (FieldProblem::Wrong, Vec::new()),
             Some(located) => mistake(&place, value, &located, schema, arguments),
         };
-        let mut is_secret = shown::is_secret_place(&place);
+        let mut is_secret = display::is_secret_place(&place);
         for facet in parts.iter().flat_map(|part| schema.facets(part)) {
             is_secret |= facet.get("writeOnly") == Some(&json!(true))
                 || facet.get("format") == Some(&json!("password"));
@@ -111,13 +111,13 @@ impl<'f, 's> Field<'f, 's> {
             parts.truncate(1);
         }
         let joined = finding.facts.values.as_deref().map(|values| json!({"enum": values}));
-        let name = shown::name(&place, "arguments");
+        let name = display::name(&place, "arguments");
         Self { place, name, finding, value, is_secret, mistake, parts, joined }
     }
 
     /// Returns the schema objects that apply to the value: those of `joined` if it is set, otherwise those of
     /// `parts`.
-    fn facets<'p>(&'p self, schema: &Schema<'s>) -> Vec<&'p Map<String, Value>>
+    fn facets<'p>(&'p self, schema: &SchemaParts<'s>) -> Vec<&'p Map<String, Value>>
     where
         's: 'p,
     {
@@ -145,73 +145,78 @@ impl<'f, 's> Field<'f, 's> {
     }
 
     /// Returns the conditions on this field. Each has a result if there is a value to check.
-    pub(super) fn judged(&self, schema: &Schema<'s>) -> Vec<Judged> {
-        let mut judged: Vec<Judged> = Vec::new();
+    pub(super) fn checked(&self, schema: &SchemaParts<'s>) -> Vec<CheckedCondition> {
+        let mut checked: Vec<CheckedCondition> = Vec::new();
         if let FieldProblem::Unknown { owner } = self.mistake {
-            judged.extend(self.unknown(owner, schema));
+            checked.extend(self.unknown(owner, schema));
         }
         if self.is_missing() && !self.place.is_root() {
-            judged.push(Judged {
+            checked.push(CheckedCondition {
                 name: "present",
-                sentence: shown::sentence(&format!("{} must be given", self.name)),
+                sentence: display::sentence(&format!("{} must be given", self.name)),
                 constraint: None,
-                verdict: Some(Verdict::Holds(false)),
+                verdict: Some(ConditionResult::Holds(false)),
             });
         }
         for facet in self.facets(schema) {
             for condition in conditions(&self.name, facet) {
-                let is_told = judged.iter().any(|told| told.sentence == condition.sentence);
-                if !is_told && judged.len() < MOST_CONDITIONS {
-                    judged.push(self.judge(condition, schema));
+                let is_told = checked.iter().any(|told| told.sentence == condition.sentence);
+                if !is_told && checked.len() < MOST_CONDITIONS {
+                    checked.push(self.evaluate(condition, schema));
                 }
             }
         }
-        if judged.is_empty() {
-            judged.push(self.as_found());
+        if checked.is_empty() {
+            checked.push(self.condition_of_finding());
         }
-        judged
+        checked
     }
 
-    fn judge(&self, condition: Condition, schema: &Schema<'s>) -> Judged {
-        let verdict = self.value.and_then(|value| condition.judge(schema, value));
+    fn evaluate(&self, condition: Condition, schema: &SchemaParts<'s>) -> CheckedCondition {
+        let verdict = self.value.and_then(|value| condition.evaluate(schema, value));
         let Condition { name, sentence, constraint, .. } = condition;
-        Judged { name, sentence, constraint, verdict }
+        CheckedCondition { name, sentence, constraint, verdict }
     }
 
     /// Returns the condition that an unknown member breaks: its object must have no other members than the
     /// known ones.
-    fn unknown(&self, owner: &'s Value, schema: &Schema<'s>) -> Option<Judged> {
-        let names = known_names(owner, schema);
+    fn unknown(&self, owner: &'s Value, schema: &SchemaParts<'s>) -> Option<CheckedCondition> {
+        let names = declared_names(owner, schema);
         let (parent, _) = self.place.split_last()?;
-        let parent = shown::name(&parent, "arguments");
+        let parent = display::name(&parent, "arguments");
         let sentence = if names.is_empty() {
             format!("{parent} must not have {}", self.name)
         } else {
-            format!("{parent} must have no members other than {}", shown::names(names))
+            format!("{parent} must have no members other than {}", display::names(names))
         };
-        let verdict = Some(Verdict::Holds(false));
-        let sentence = shown::sentence(&sentence);
-        Some(Judged { name: "known_members", sentence, constraint: None, verdict })
+        let verdict = Some(ConditionResult::Holds(false));
+        let sentence = display::sentence(&sentence);
+        Some(CheckedCondition { name: "known_members", sentence, constraint: None, verdict })
     }
 
     /// Builds a condition from the finding itself, for a field without conditions from the schema.
-    fn as_found(&self) -> Judged {
+    fn condition_of_finding(&self) -> CheckedCondition {
         let sentence = match &self.finding.expected_value {
             Some(expected) => format!("{} must be: {expected}", self.name),
             None => self.finding.message.clone(),
         };
-        let verdict = Some(Verdict::Holds(false));
-        Judged { name: "valid", sentence: shown::sentence(&sentence), constraint: None, verdict }
+        let verdict = Some(ConditionResult::Holds(false));
+        CheckedCondition {
+            name: "valid",
+            sentence: display::sentence(&sentence),
+            constraint: None,
+            verdict,
+        }
     }
 
     /// Returns the `format` that the schema names.
-    pub(super) fn format(&self, schema: &Schema<'s>) -> Option<&'s str> {
+    pub(super) fn format(&self, schema: &SchemaParts<'s>) -> Option<&'s str> {
         let facets = self.parts.iter().flat_map(|part| schema.facets(part));
         facets.into_iter().find_map(|facet| facet.get("format")?.as_str())
     }
 
     /// True if the schema describes a string by more than its length.
-    fn describes_texts(&self, schema: &Schema<'s>) -> bool {
+    fn describes_texts(&self, schema: &SchemaParts<'s>) -> bool {
         const TELLING: [&str; 7] =
             ["enum", "const", "examples", "default", "format", "pattern", "not"];
         let facets = self.facets(schema);
@@ -220,7 +225,7 @@ impl<'f, 's> Field<'f, 's> {
 
     /// Returns values that the schema accepts here, each validated. If only the length of a string is known,
     /// there are no examples, because they would be made up.
-    pub(super) fn examples(&self, schema: &Schema<'s>) -> Vec<Value> {
+    pub(super) fn examples(&self, schema: &SchemaParts<'s>) -> Vec<Value> {
         if self.finding.facts.is_contradiction {
             return Vec::new();
         }
@@ -235,7 +240,7 @@ impl<'f, 's> Field<'f, 's> {
             let is_known = |value: &Value| describes_texts || !value.is_string();
             found
                 .into_iter()
-                .filter(|value| shown::is_showable(value) && is_known(value))
+                .filter(|value| display::is_showable(value) && is_known(value))
                 .collect::<Vec<_>>()
         };
         let several = self.joined.is_none() && self.parts.len() > 1;
@@ -244,7 +249,7 @@ impl<'f, 's> Field<'f, 's> {
     }
 
     /// Returns the value that the caller certainly meant, if there is one and it may be shown.
-    pub(super) fn suggestion(&self, schema: &Schema<'s>) -> Option<Value> {
+    pub(super) fn suggestion(&self, schema: &SchemaParts<'s>) -> Option<Value> {
         if self.is_secret
             || self.parts.is_empty()
             || self.finding.facts.is_omittable
@@ -255,7 +260,7 @@ impl<'f, 's> Field<'f, 's> {
         let facets = self.facets(schema);
         let validator = schema.validator(&self.all_parts())?;
         let only = if self.is_in_branch() { Only::OneOfSeveral } else { Only::Certain };
-        suggestion(self.value, &facets, only, &validator).filter(shown::is_showable)
+        suggestion(self.value, &facets, only, &validator).filter(display::is_showable)
     }
 
     /// Combines all parts into one schema.
@@ -270,66 +275,67 @@ impl<'f, 's> Field<'f, 's> {
     }
 
     /// Returns the known name that the unknown one resembles, if exactly one does.
-    fn meant_name(&self, schema: &Schema<'s>) -> Option<&'s str> {
+    fn intended_name(&self, schema: &SchemaParts<'s>) -> Option<&'s str> {
         let FieldProblem::Unknown { owner } = self.mistake else { return None };
         let (_, last) = self.place.split_last()?;
         let mut meant =
-            known_names(owner, schema).into_iter().filter(|known| is_near_name(known, &last));
+            declared_names(owner, schema).into_iter().filter(|known| is_near_name(known, &last));
         let first = meant.next()?;
         meant.next().is_none().then_some(first)
     }
 
     /// Returns the place that an unknown member should be renamed to.
-    pub(super) fn renamed(&self, schema: &Schema<'s>) -> Option<Pointer> {
+    pub(super) fn renamed(&self, schema: &SchemaParts<'s>) -> Option<Pointer> {
         let (parent, _) = self.place.split_last()?;
-        Some(parent.join(self.meant_name(schema)?))
+        Some(parent.join(self.intended_name(schema)?))
     }
 
     /// Describes how to fix the field, as one step of the solution.
     pub(super) fn step(
         &self,
-        judged: &[Judged],
+        checked: &[CheckedCondition],
         example: Option<&Value>,
         suggested: Option<&Value>,
-        schema: &Schema<'s>,
+        schema: &SchemaParts<'s>,
     ) -> String {
         let name = &self.name;
         let example = example.map(|example| format!(" (for example {})", preview(example)));
         let example = example.unwrap_or_default();
-        let told = |judged: Vec<&Judged>| {
-            judged.iter().map(|one| one.sentence.as_str()).collect::<Vec<_>>().join("; ")
+        let told = |checked: Vec<&CheckedCondition>| {
+            checked.iter().map(|one| one.sentence.as_str()).collect::<Vec<_>>().join("; ")
         };
         if self.finding.facts.is_contradiction {
-            return shown::sentence(&format!(
+            return display::sentence(&format!(
                 "Report that the tool's schema both requires and forbids {name}"
             ));
         }
         if self.finding.facts.is_omittable {
-            return shown::sentence(&format!("Leave out {name} unless you have a value for it"));
+            return display::sentence(&format!("Leave out {name} unless you have a value for it"));
         }
         let step = match (&self.mistake, suggested) {
             (FieldProblem::Missing, Some(value)) => {
                 format!("Add {name} with the value {}", preview(value))
             }
             (FieldProblem::Missing, None) => {
-                let rest = told(judged.iter().filter(|one| one.name != "present").collect());
+                let rest = told(checked.iter().filter(|one| one.name != "present").collect());
                 let rest = if rest.is_empty() { rest } else { format!(": {rest}") };
                 format!("Add {name}{rest}{example}")
             }
-            (FieldProblem::Unknown { .. }, _) => match self.meant_name(schema) {
+            (FieldProblem::Unknown { .. }, _) => match self.intended_name(schema) {
                 Some(meant) => {
-                    format!("Rename {name}: {} is meant, perhaps", shown::names([meant]))
+                    format!("Rename {name}: {} is meant, perhaps", display::names([meant]))
                 }
                 None => format!("Remove {name}"),
             },
             (FieldProblem::Wrong, Some(value)) => format!("Change {name} to {}", preview(value)),
             (FieldProblem::Wrong, None) => {
-                let failed: Vec<&Judged> = judged.iter().filter(|one| one.fails()).collect();
-                let failed = if failed.is_empty() { judged.iter().collect() } else { failed };
+                let failed: Vec<&CheckedCondition> =
+                    checked.iter().filter(|one| one.fails()).collect();
+                let failed = if failed.is_empty() { checked.iter().collect() } else { failed };
                 format!("Change {name}: {}{example}", told(failed))
             }
         };
-        shown::sentence(&step)
+        display::sentence(&step)
     }
 }
 
@@ -337,7 +343,7 @@ fn mistake<'s>(
     place: &Pointer,
     value: Option<&Value>,
     located: &Located<'s>,
-    schema: &Schema<'s>,
+    schema: &SchemaParts<'s>,
     arguments: &Value,
 ) -> (FieldProblem<'s>, Vec<&'s Value>) {
     let last = place.split_last();
@@ -370,7 +376,7 @@ fn mistake<'s>(
     }
 }
 
-fn known_names<'s>(owner: &'s Value, schema: &Schema<'s>) -> Vec<&'s str> {
+fn declared_names<'s>(owner: &'s Value, schema: &SchemaParts<'s>) -> Vec<&'s str> {
     let mut names: Vec<&str> = Vec::new();
     for facet in schema.facets(owner) {
         let properties = facet.get("properties").and_then(Value::as_object);

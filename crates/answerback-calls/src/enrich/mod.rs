@@ -5,12 +5,12 @@
 //! bounded in length, and secrets are left out.
 
 mod condition;
+mod display;
 mod document;
 mod field;
 mod response;
 mod sample;
 mod schema;
-mod shown;
 mod suggestion;
 
 pub use response::{EnrichSource, enrich};

@@ -7,9 +7,9 @@ use answerback_json::time::Timestamp;
 use serde_json::{Map, Value};
 
 use super::condition::format_words;
-use super::field::{Field, Judged, fields};
-use super::schema::Schema;
-use super::{document, shown};
+use super::field::{CheckedCondition, Field, fields};
+use super::schema::SchemaParts;
+use super::{display, document};
 use crate::call::{self, calls_secrets};
 
 /// The source of the findings. It decides where the expectations are looked up.
@@ -66,8 +66,8 @@ pub fn enrich(
     has_errors.then(|| match source {
         EnrichSource::Call { schema, arguments } => {
             let visible = visible(schema, arguments);
-            let schema = Schema::new(schema);
-            let shown = |finding: &ValidationError| as_shown(finding, &schema, arguments);
+            let schema = SchemaParts::new(schema);
+            let shown = |finding: &ValidationError| redact_finding(finding, &schema, arguments);
             let errors = only_errors(findings);
             let field = field_name(&errors, "arguments");
             let error = ErrorBuilder::new(call_code(&errors), message(&errors, shown), field);
@@ -136,7 +136,7 @@ fn call_code(errors: &[&ValidationError]) -> &'static str {
 /// Returns the pointer that all findings share. Returns `whole` if they differ or are at the root.
 fn field_name(errors: &[&ValidationError], whole: &str) -> String {
     match one_place(errors) {
-        Some(place) if !place.is_root() => shown::pointer(place),
+        Some(place) if !place.is_root() => display::pointer(place),
         _ => whole.to_owned(),
     }
 }
@@ -155,7 +155,7 @@ fn message(
         [only] => shown(only).message,
         [first, ..] => {
             let told = format!("{} problems, the first: {}", errors.len(), shown(first).message);
-            shown::sentence(&told)
+            display::sentence(&told)
         }
     }
 }
@@ -163,7 +163,7 @@ fn message(
 fn enriched_call(
     mut error: ErrorBuilder,
     errors: &[&ValidationError],
-    schema: &Schema<'_>,
+    schema: &SchemaParts<'_>,
     arguments: &Value,
     visible: &Value,
 ) -> ErrorBuilder {
@@ -180,15 +180,15 @@ fn enriched_call(
     let mut steps = Vec::new();
     let mut valid: Vec<(String, Vec<Value>)> = Vec::new();
     for field in &all {
-        let judged = field.judged(schema);
+        let checked = field.checked(schema);
         let examples = field.examples(schema);
         let suggested = field.suggestion(schema);
         if !field.is_missing() || !renamed.contains(&field.place) {
-            steps.push(field.step(&judged, examples.first(), suggested.as_ref(), schema));
+            steps.push(field.step(&checked, examples.first(), suggested.as_ref(), schema));
         }
         error = with_received(error, field, arguments, is_single);
-        let format = field.format(schema).map(|format| shown::sentence(&format_words(format)));
-        error = with_conditions(error, field, &judged, format, is_single);
+        let format = field.format(schema).map(|format| display::sentence(&format_words(format)));
+        error = with_conditions(error, field, &checked, format, is_single);
         if let (true, Some(suggested)) = (is_single, suggested) {
             error = error.suggested_value(suggested);
         }
@@ -212,12 +212,12 @@ pub(super) fn numbered(steps: &[String]) -> String {
 /// Completes the error for arguments that are not valid JSON. No part of the schema applies to them.
 fn not_json(error: ErrorBuilder, finding: &ValidationError) -> ErrorBuilder {
     let error = match &finding.actual_value {
-        Some(actual) => error.received("arguments", shown::sentence(actual)),
+        Some(actual) => error.received("arguments", display::sentence(actual)),
         None => error,
     };
     let condition = "The arguments must be one JSON object";
     let steps = [
-        shown::sentence(&format!("Write the arguments as one JSON object: {}", finding.message)),
+        display::sentence(&format!("Write the arguments as one JSON object: {}", finding.message)),
         "Check quotes, commas and brackets, and that no name stands twice".to_owned(),
         "Call the tool again".to_owned(),
     ];
@@ -236,7 +236,7 @@ impl Field<'_, '_> {
     /// Returns the name of this field in the response: its own name if it is the only field, otherwise its
     /// pointer.
     fn key(&self, is_single: bool) -> String {
-        if is_single { self.name.clone() } else { shown::pointer(&self.place) }
+        if is_single { self.name.clone() } else { display::pointer(&self.place) }
     }
 }
 
@@ -247,10 +247,10 @@ fn with_received(
     is_single: bool,
 ) -> ErrorBuilder {
     if field.is_secret && field.value.is_some() {
-        return error.received(field.key(is_single), shown::NOT_SHOWN);
+        return error.received(field.key(is_single), display::NOT_SHOWN);
     }
     if let Some(value) = field.value {
-        return error.received(field.key(is_single), shown::value(value));
+        return error.received(field.key(is_single), display::value(value));
     }
     // For a missing member, show the names of its siblings. One of them may be a misspelling.
     let Some((parent, _)) = field.place.split_last() else { return error };
@@ -258,21 +258,21 @@ fn with_received(
     let names: Vec<Value> = members
         .keys()
         .take(10)
-        .map(|name| shown::name(&Pointer::root().join(name), "").into())
+        .map(|name| display::name(&Pointer::root().join(name), "").into())
         .collect();
-    error.received(format!("members of {}", shown::name(&parent, "arguments")), names)
+    error.received(format!("members of {}", display::name(&parent, "arguments")), names)
 }
 
 fn with_conditions(
     mut error: ErrorBuilder,
     field: &Field<'_, '_>,
-    judged: &[Judged],
+    checked: &[CheckedCondition],
     format: Option<String>,
     is_single: bool,
 ) -> ErrorBuilder {
     let mut constraints = Map::new();
     let mut results: Map<String, Value> = Map::new();
-    for one in judged {
+    for one in checked {
         error = error.condition(&one.sentence);
         if let Some(constraint) = &one.constraint {
             constraints.entry(one.name).or_insert_with(|| constraint.clone());
@@ -333,26 +333,30 @@ fn with_examples(
     }
     for field in fields {
         if let Some(value) = field.wrong_value() {
-            let reason = shown::sentence(&field.finding.message);
-            error = error.invalid_example(shown::value(value), reason);
+            let reason = display::sentence(&field.finding.message);
+            error = error.invalid_example(display::value(value), reason);
         }
     }
     error
 }
 
 /// Returns a copy of a finding that may be shown: bounded in length and without the value of a secret field.
-fn as_shown(finding: &ValidationError, schema: &Schema<'_>, arguments: &Value) -> ValidationError {
+fn redact_finding(
+    finding: &ValidationError,
+    schema: &SchemaParts<'_>,
+    arguments: &Value,
+) -> ValidationError {
     let mut shown = finding.clone();
     let field = Field::new(finding, schema, arguments);
     if field.is_secret {
-        shown.actual_value = shown.actual_value.map(|_| shown::NOT_SHOWN.to_owned());
+        shown.actual_value = shown.actual_value.map(|_| display::NOT_SHOWN.to_owned());
         let secret = field.value.map(|value| match value {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         });
         // A shorter secret would match inside ordinary words.
         if let Some(secret) = secret.filter(|secret| secret.chars().count() > 2) {
-            shown.message = shown.message.replace(&secret, shown::NOT_SHOWN);
+            shown.message = shown.message.replace(&secret, display::NOT_SHOWN);
         }
     }
     bounded(&shown)
@@ -361,9 +365,9 @@ fn as_shown(finding: &ValidationError, schema: &Schema<'_>, arguments: &Value) -
 /// Returns a copy of a finding whose texts are single lines of bounded length.
 fn bounded(finding: &ValidationError) -> ValidationError {
     let mut shown = finding.clone();
-    shown.message = shown::sentence(&shown.message);
-    shown.expected_value = shown.expected_value.map(|text| shown::sentence(&text));
-    shown.actual_value = shown.actual_value.map(|text| shown::sentence(&text));
+    shown.message = display::sentence(&shown.message);
+    shown.expected_value = shown.expected_value.map(|text| display::sentence(&text));
+    shown.actual_value = shown.actual_value.map(|text| display::sentence(&text));
     shown
 }
 

@@ -3,11 +3,11 @@ use std::cell::Cell;
 use regex_syntax::hir::{Class, ClassUnicodeRange, Hir, HirKind};
 use serde_json::{Map, Number, Value, json};
 
-use super::schema::Schema;
+use super::schema::SchemaParts;
 
 /// Finds values that a part of a schema accepts. Each value is validated before it is returned.
 pub(super) struct Sampler<'a, 's> {
-    schema: &'a Schema<'s>,
+    schema: &'a SchemaParts<'s>,
     /// The number of schema parts that may still be visited. The limit stops schemas that expand without end.
     fuel: Cell<u32>,
 }
@@ -20,7 +20,7 @@ const DEEPEST: u8 = 6;
 const LONGEST: usize = 120;
 
 impl<'a, 's> Sampler<'a, 's> {
-    pub(super) fn new(schema: &'a Schema<'s>) -> Self {
+    pub(super) fn new(schema: &'a SchemaParts<'s>) -> Self {
         Self { schema, fuel: Cell::new(FUEL) }
     }
 
@@ -76,7 +76,7 @@ impl<'a, 's> Sampler<'a, 's> {
             }
             self.merge(&mut chosen, &branch, 0);
             if use_given {
-                found.extend(given(&chosen));
+                found.extend(author_values(&chosen));
             }
             found.extend(self.candidates(&chosen, depth - 1, use_given));
         }
@@ -98,7 +98,7 @@ impl<'a, 's> Sampler<'a, 's> {
         let anything = json!({});
         let part = part.unwrap_or(&anything);
         let merged = self.merged(part);
-        let given = if use_given { given(&merged) } else { Vec::new() };
+        let given = if use_given { author_values(&merged) } else { Vec::new() };
         let Some(validator) = self.schema.validator(part) else { return Vec::new() };
         let mut found = Vec::new();
         for candidate in given {
@@ -195,7 +195,7 @@ impl<'a, 's> Sampler<'a, 's> {
 }
 
 /// Returns the values that the schema's author wrote: `const`, `examples`, `default` and `enum`.
-fn given(merged: &Map<String, Value>) -> Vec<Value> {
+fn author_values(merged: &Map<String, Value>) -> Vec<Value> {
     let list = |name: &str| merged.get(name).and_then(Value::as_array).into_iter().flatten();
     let one = |name: &str| merged.get(name).into_iter();
     one("const")
@@ -490,7 +490,7 @@ mod tests {
     use super::*;
 
     fn first(part: &Value) -> Option<Value> {
-        let schema = Schema::new(part);
+        let schema = SchemaParts::new(part);
         Sampler::new(&schema).valid(part, 1, true).pop()
     }
 

@@ -5,7 +5,7 @@ use jsonschema::{Draft, PatternOptions, Registry, RegistryBuilder, Validator};
 use serde_json::{Map, Value};
 
 /// Wraps a tool's schema. It finds parts by evaluation path, and validates values against a single part.
-pub(super) struct Schema<'s> {
+pub(super) struct SchemaParts<'s> {
     root: &'s Value,
     draft: Draft,
     /// The whole schema under its address, registered when the first part refers to it.
@@ -28,7 +28,7 @@ const ADDRESS: &str = "urn:answerback:schema";
 /// The largest number of parts collected for one value. It also guards against circular references.
 const MOST_FACETS: usize = 32;
 
-impl<'s> Schema<'s> {
+impl<'s> SchemaParts<'s> {
     pub(super) fn new(root: &'s Value) -> Self {
         let draft = match Draft::default().detect(root) {
             Draft::Unknown => Draft::default(),
@@ -241,7 +241,7 @@ mod tests {
                 "x": {"$anchor": "named", "pattern": "^a"},
             },
         });
-        let schema = Schema::new(&root);
+        let schema = SchemaParts::new(&root);
         for (path, field, failing) in [
             (
                 "/properties/a/$ref/properties/next/$ref/properties/size/type",
@@ -278,10 +278,10 @@ mod tests {
             "properties": {"a": {"$ref": "#/$defs/small"}},
             "$defs": {"small": {"maximum": 3, "not": {"$ref": "#/$defs/two"}}, "two": {"const": 2}},
         });
-        let schema = Schema::new(&root);
+        let schema = SchemaParts::new(&root);
         let validator = schema.validator(&root["properties"]["a"]).unwrap();
-        let judged = [1, 2, 3, 4].map(|number| validator.is_valid(&json!(number)));
-        assert_eq!(judged, [true, false, true, false]);
+        let checked = [1, 2, 3, 4].map(|number| validator.is_valid(&json!(number)));
+        assert_eq!(checked, [true, false, true, false]);
         assert_eq!(schema.facets(&root["properties"]["a"]).len(), 2);
         assert!(schema.validator(&json!({"type": "nonsense"})).is_none());
         assert!(schema.validator(&json!({"$ref": "https://example.org/other"})).is_none());
@@ -293,7 +293,7 @@ mod tests {
             "$schema": "http://json-schema.org/draft-04/schema#",
             "properties": {"a": {"minimum": 1, "exclusiveMinimum": true}},
         });
-        let schema = Schema::new(&root);
+        let schema = SchemaParts::new(&root);
         let validator = schema.validator(&root["properties"]["a"]).unwrap();
         assert!(!validator.is_valid(&json!(1)) && validator.is_valid(&json!(1.5)));
     }

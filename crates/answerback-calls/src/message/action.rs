@@ -5,23 +5,23 @@ use answerback_findings::{Aggregate, FindingGroup, ValidationError, window};
 use answerback_json::Pointer;
 use answerback_redaction::redact_pointer;
 
-use super::Failure;
+use super::CallFailure;
 use super::entry::{clean, secret_kind};
 use super::hint::{
-    NAME, alternatives, expected_types, meant_field, nearest_options, other_type, with_article,
+    NAME, alternatives, expected_types, intended_field, nearest_options, other_type, with_article,
 };
 use super::schema::keyword;
 use super::tools::Offer;
 
 /// The call to action that every layout can end in.
 pub(super) const GENERIC: &str = "Please correct these errors and try again.";
-/// How many fields a clause names.
+/// The highest number of fields that one clause names.
 const FIELDS: usize = 3;
 
 /// One sentence that says what to do, in at most `limit` characters: "Please provide the missing
 /// 'path' field and reduce 'content' length."
 pub(super) fn call_to_action(
-    failure: &Failure<'_>,
+    failure: &CallFailure<'_>,
     aggregate: &Aggregate<'_>,
     limit: usize,
 ) -> String {
@@ -37,8 +37,8 @@ pub(super) fn call_to_action(
     GENERIC.to_owned()
 }
 
-/// Whether the tool itself is not there: then there is nothing to correct in the arguments.
-pub(super) fn asks_for_a_tool(aggregate: &Aggregate<'_>) -> bool {
+/// Returns true if the tool does not exist. Then there is nothing to correct in the arguments.
+pub(super) fn is_unknown_tool_call(aggregate: &Aggregate<'_>) -> bool {
     aggregate.groups.iter().any(|group| kind(group.finding) == CorrectionKind::Tool)
 }
 
@@ -57,7 +57,7 @@ fn sentence(clauses: &[String], rest: bool) -> String {
     sentence
 }
 
-/// What kinds of correction there are, in the order in which they are said.
+/// The kinds of correction, in the order of the sentence.
 #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
 enum CorrectionKind {
     Json,
@@ -88,7 +88,7 @@ enum CorrectionKind {
     Report,
 }
 
-fn clauses(failure: &Failure<'_>, aggregate: &Aggregate<'_>) -> Vec<String> {
+fn clauses(failure: &CallFailure<'_>, aggregate: &Aggregate<'_>) -> Vec<String> {
     let mut parts: Vec<(CorrectionKind, String)> = Vec::with_capacity(aggregate.groups.len());
     let errors = || aggregate.groups.iter().filter(|group| group.finding.is_error());
     let renamed: Vec<String> =
@@ -130,18 +130,18 @@ fn clauses(failure: &Failure<'_>, aggregate: &Aggregate<'_>) -> Vec<String> {
 }
 
 /// Returns the place that an unknown field probably belongs to.
-fn rename_target(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
+fn rename_target(failure: &CallFailure<'_>, finding: &ValidationError) -> Option<String> {
     if kind(finding) != CorrectionKind::Remove {
         return None;
     }
     let (parent, _) = finding.field_path.split_last()?;
-    Some(parent.join(&meant_field(failure, finding)?).as_str().to_owned())
+    Some(parent.join(&intended_field(failure, finding)?).as_str().to_owned())
 }
 
-/// What kind of correction a finding calls for, and of what. `renamed` are all places that get the value of
-/// an unknown field.
+/// Returns the kind of correction that a finding calls for, and its target. `renamed` lists all places that
+/// get the value of an unknown field.
 fn part(
-    failure: &Failure<'_>,
+    failure: &CallFailure<'_>,
     group: &FindingGroup<'_>,
     renamed: &[String],
 ) -> (CorrectionKind, String) {
@@ -177,7 +177,7 @@ fn part(
         }
         CorrectionKind::Remove => {
             if let Some(target) = rename_target(failure, finding)
-                && let Some(meant) = meant_field(failure, finding)
+                && let Some(meant) = intended_field(failure, finding)
             {
                 // Of two values for one field, one would be lost.
                 if renamed.iter().filter(|other| **other == target).count() > 1 {
@@ -224,7 +224,7 @@ fn part(
 
 /// The limit that a number breaks, and the kind of correction that follows from it.
 fn bound(
-    failure: &Failure<'_>,
+    failure: &CallFailure<'_>,
     finding: &ValidationError,
     said: CorrectionKind,
 ) -> (CorrectionKind, Option<serde_json::Number>) {
@@ -353,7 +353,7 @@ fn kind(finding: &ValidationError) -> CorrectionKind {
     }
 }
 
-fn is_secret(failure: &Failure<'_>, finding: &ValidationError) -> bool {
+fn is_secret(failure: &CallFailure<'_>, finding: &ValidationError) -> bool {
     secret_kind(finding, failure.part(finding).as_ref()).is_some()
 }
 
@@ -363,7 +363,7 @@ fn name(group: &FindingGroup<'_>) -> String {
     if group.path.is_empty() {
         return String::from("the arguments");
     }
-    // Far more than is shown; a path is longer only if somebody wants it to be.
+    // This limit is far above what is displayed. Only a crafted path is longer.
     let (path, _) = window(&group.path, 8 * NAME);
     let redacted = redact_pointer(path);
     let inner = &redacted[1..];

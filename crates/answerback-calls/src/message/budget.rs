@@ -1,7 +1,7 @@
 //! Everything in fewer characters than the limit, whatever it is.
 //!
-//! What has to be there is bounded by construction and counted first. The findings then give way in
-//! steps: shorter actual values, shorter expectations and hints, one line each, fewer of them.
+//! The size of the required parts is bounded and subtracted first. The findings then shrink in steps: shorter
+//! actual values, shorter expectations and hints, one line each, fewer findings.
 
 use std::fmt::Write;
 
@@ -9,15 +9,15 @@ use answerback_findings::neutral::{cut, push_name};
 use answerback_findings::{Aggregate, aggregate, importance};
 use answerback_redaction::redact;
 
-use super::action::{GENERIC, asks_for_a_tool, call_to_action};
-use super::entry::{Entry, clean, clean_plain};
-use super::known::KnownFindings;
+use super::action::{GENERIC, call_to_action, is_unknown_tool_call};
+use super::entry::{FindingEntry, clean, clean_plain};
+use super::finding_cache::FindingCache;
 use super::progress::{progress, repetition};
-use super::{ErrorFormatter, Failure, Formatting, Style, compact, detailed};
+use super::{CallFailure, ErrorFormatter, Formatting, Style, compact, detailed};
 
-/// How many characters each part of a finding may take, and what stands beside the findings.
+/// Limits the characters of each part of a finding, and selects the optional parts of the message.
 #[derive(Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct FindingLimits {
     style: Style,
     pub(super) place: usize,
     pub(super) text: usize,
@@ -26,13 +26,13 @@ pub(super) struct Room {
     pub(super) hint: usize,
     /// Of the call to action.
     action: usize,
-    /// Whether progress, a proposed repair and advice are shown.
+    /// Includes progress, a proposed repair and advice.
     extras: bool,
-    /// Whether a repeated call is called one.
+    /// Points out that the call repeats an earlier one.
     repetition: bool,
 }
 
-const ROOMY: Room = Room {
+const ROOMY: FindingLimits = FindingLimits {
     style: Style::Detailed,
     place: 128,
     text: 240,
@@ -43,7 +43,7 @@ const ROOMY: Room = Room {
     extras: true,
     repetition: true,
 };
-const COMPACT: Room = Room {
+const COMPACT: FindingLimits = FindingLimits {
     style: Style::Compact,
     text: 200,
     expected: 160,
@@ -52,16 +52,17 @@ const COMPACT: Room = Room {
     action: 200,
     ..ROOMY
 };
-const SHORT: Room = Room { text: 120, expected: 60, hint: 0, extras: false, ..COMPACT };
-/// One finding of this size fits the smallest limit beside the longest name of a tool.
-const TIGHT: Room =
-    Room { place: 64, text: 72, expected: 32, action: 0, repetition: false, ..SHORT };
+const SHORT: FindingLimits =
+    FindingLimits { text: 120, expected: 60, hint: 0, extras: false, ..COMPACT };
+/// The smallest limits. One such finding fits into the shortest message, even with the longest tool name.
+const TIGHT: FindingLimits =
+    FindingLimits { place: 64, text: 72, expected: 32, action: 0, repetition: false, ..SHORT };
 
 /// The steps by which the findings give way.
-const STEPS: [Room; 5] = [
+const STEPS: [FindingLimits; 5] = [
     ROOMY,
-    Room { actual: 48, ..ROOMY },
-    Room { actual: 32, expected: 100, text: 160, hint: 120, ..ROOMY },
+    FindingLimits { actual: 48, ..ROOMY },
+    FindingLimits { actual: 32, expected: 100, text: 160, hint: 120, ..ROOMY },
     COMPACT,
     SHORT,
 ];
@@ -77,20 +78,20 @@ const ADVICE: usize = 600;
 
 /// The message: the roomiest form that stays under the limit.
 pub(super) fn fit<F: ErrorFormatter + ?Sized>(
-    failure: &Failure<'_>,
+    failure: &CallFailure<'_>,
     formatting: &Formatting,
     formatter: &F,
 ) -> String {
     let limit = formatting.message_length();
-    let aggregate = aggregate(failure.findings, formatting.errors_shown());
-    let known = KnownFindings::of(failure, &aggregate);
-    let failure = &Failure { known: Some(&known), ..*failure };
-    let entries: Vec<Entry<'_>> = aggregate
+    let aggregate = aggregate(failure.findings, formatting.error_limit());
+    let known = FindingCache::of(failure, &aggregate);
+    let failure = &CallFailure { cache: Some(&known), ..*failure };
+    let entries: Vec<FindingEntry<'_>> = aggregate
         .groups
         .iter()
-        .map(|group| Entry::of(group, failure, formatting, formatter))
+        .map(|group| FindingEntry::of(group, failure, formatting, formatter))
         .collect();
-    let entries: Vec<&Entry<'_>> = entries.iter().collect();
+    let entries: Vec<&FindingEntry<'_>> = entries.iter().collect();
     let frame = MessageFrame::new(failure, &aggregate, formatting, formatter);
     let first = if formatting.style == Style::Compact { FIRST_COMPACT } else { 0 };
     for room in &STEPS[first..] {
@@ -112,9 +113,9 @@ fn shorter(message: &str, limit: usize) -> bool {
 /// is room for none.
 fn leave_out(
     frame: &MessageFrame<'_>,
-    entries: &[&Entry<'_>],
+    entries: &[&FindingEntry<'_>],
     aggregate: &Aggregate<'_>,
-    room: &Room,
+    room: &FindingLimits,
     limit: usize,
 ) -> Option<String> {
     let spent = frame.write(&[], aggregate.total, room).chars().count();
@@ -133,7 +134,7 @@ fn leave_out(
         left -= cost;
         kept[index] = true;
     }
-    let shown: Vec<&Entry<'_>> =
+    let shown: Vec<&FindingEntry<'_>> =
         entries.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(entry, _)| *entry).collect();
     if shown.is_empty() {
         return None;
@@ -145,7 +146,7 @@ fn leave_out(
 
 /// All of a message that is not a finding.
 struct MessageFrame<'m> {
-    failure: &'m Failure<'m>,
+    failure: &'m CallFailure<'m>,
     aggregate: &'m Aggregate<'m>,
     style: Style,
     has_errors: bool,
@@ -157,7 +158,7 @@ struct MessageFrame<'m> {
 
 impl<'m> MessageFrame<'m> {
     fn new<F: ErrorFormatter + ?Sized>(
-        failure: &'m Failure<'m>,
+        failure: &'m CallFailure<'m>,
         aggregate: &'m Aggregate<'m>,
         formatting: &Formatting,
         formatter: &F,
@@ -181,7 +182,12 @@ impl<'m> MessageFrame<'m> {
         }
     }
 
-    fn write(&self, entries: &[&Entry<'_>], left_out: usize, room: &Room) -> String {
+    fn write(
+        &self,
+        entries: &[&FindingEntry<'_>],
+        left_out: usize,
+        room: &FindingLimits,
+    ) -> String {
         let mut message = String::with_capacity(1024);
         self.push_summary(&mut message);
         if let Some(repetition) = self.repetition.as_ref().filter(|_| room.repetition) {
@@ -225,7 +231,7 @@ impl<'m> MessageFrame<'m> {
         if self.has_errors {
             message.push_str("Validation failed for tool ");
             push_name(message, &redact(self.failure.tool), NAME);
-            let Failure { attempt, max_attempts, .. } = self.failure;
+            let CallFailure { attempt, max_attempts, .. } = self.failure;
             let _ = write!(message, " (attempt {attempt}/{max_attempts}):");
         } else {
             message.push_str("Validation passed with notes for tool ");
@@ -240,10 +246,10 @@ impl<'m> MessageFrame<'m> {
             .map(|repair| format!("Proposed repair, if it is what you meant: {repair}"))
     }
 
-    fn action(&self, room: &Room) -> String {
+    fn action(&self, room: &FindingLimits) -> String {
         if !self.has_errors {
             "The call was valid: no retry is needed.".to_owned()
-        } else if self.style == Style::Compact && !asks_for_a_tool(self.aggregate) {
+        } else if self.style == Style::Compact && !is_unknown_tool_call(self.aggregate) {
             GENERIC.to_owned()
         } else {
             call_to_action(self.failure, self.aggregate, room.action)

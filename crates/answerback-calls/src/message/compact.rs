@@ -1,10 +1,10 @@
 use answerback_findings::neutral::cut;
 
-use super::budget::Room;
-use super::entry::Entry;
+use super::budget::FindingLimits;
+use super::entry::FindingEntry;
 
 /// Appends a finding as one line: `- /path: Required field is missing (expected: string)`.
-pub(super) fn push(message: &mut String, entry: &Entry<'_>, room: &Room) {
+pub(super) fn push(message: &mut String, entry: &FindingEntry<'_>, room: &FindingLimits) {
     message.push_str("- ");
     message.push_str(&cut(&entry.place, room.place));
     entry.push_repeats(message);

@@ -1,10 +1,10 @@
 use answerback_findings::neutral::cut;
 
-use super::budget::Room;
-use super::entry::{Entry, cut_preview};
+use super::budget::FindingLimits;
+use super::entry::{FindingEntry, cut_preview};
 
 /// Appends a finding as a block: the bullet line, what was expected, what came, a hint.
-pub(super) fn push(message: &mut String, entry: &Entry<'_>, room: &Room) {
+pub(super) fn push(message: &mut String, entry: &FindingEntry<'_>, room: &FindingLimits) {
     message.push_str("• ");
     message.push_str(&cut(&entry.place, room.place));
     entry.push_repeats(message);
@@ -34,8 +34,8 @@ fn line(message: &mut String, label: &str, text: &str, room: usize) {
     message.push_str(&cut(text, room));
 }
 
-/// Where a repeated finding stands: a few of its places, the first and the last among them.
-fn places(entry: &Entry<'_>) -> String {
+/// Returns a few places of a repeated finding, including the first and the last.
+fn places(entry: &FindingEntry<'_>) -> String {
     const SHOWN: usize = 4;
     let group = entry.group;
     let shown: Vec<_> =

@@ -3,18 +3,18 @@ use std::fmt::Write;
 
 use answerback_findings::neutral::{Quoting, cut, plain, push_unit};
 use answerback_findings::{
-    FindingGroup, Preview, Severity, TRUNCATED, ValidationError, kind_of_place, relative_paths,
-    relative_paths_in_json, val, window,
+    FindingGroup, Preview, Severity, TRUNCATED, ValidationError, call_codes, kind_of_place,
+    relative_paths, relative_paths_in_json, window,
 };
 use answerback_redaction::{SecretKind, redact, redact_pointer};
 
-use super::budget::Room;
+use super::budget::FindingLimits;
 use super::schema::{SchemaPart, keyword, owner};
 use super::suggest::nearest;
-use super::{ErrorFormatter, Failure, Formatting};
+use super::{CallFailure, ErrorFormatter, Formatting};
 
 /// A finding as it will be shown: every part harmless and without secrets, none cut yet.
-pub(super) struct Entry<'g> {
+pub(super) struct FindingEntry<'g> {
     pub(super) group: &'g FindingGroup<'g>,
     /// The place, quoted if it holds anything but ordinary characters.
     pub(super) place: Cow<'g, str>,
@@ -29,10 +29,10 @@ pub(super) struct Entry<'g> {
 /// The longest place shown, in characters.
 const PLACE: usize = 128;
 
-impl<'g> Entry<'g> {
+impl<'g> FindingEntry<'g> {
     pub(super) fn of<F: ErrorFormatter + ?Sized>(
         group: &'g FindingGroup<'g>,
-        failure: &Failure<'g>,
+        failure: &CallFailure<'g>,
         formatting: &Formatting,
         formatter: &F,
     ) -> Self {
@@ -58,7 +58,7 @@ impl<'g> Entry<'g> {
         };
         // The permitted values of a secret are secrets.
         let is_closed_secret =
-            secret.is_some() && finding.error_code == val::INVALID_ENUM_VALUE.code;
+            secret.is_some() && finding.error_code == call_codes::INVALID_ENUM_VALUE.code;
         let (expected, expected_short) = if is_closed_secret {
             (None, None)
         } else {
@@ -84,8 +84,8 @@ impl<'g> Entry<'g> {
         }
     }
 
-    /// What was expected, in the form that the room calls for.
-    pub(super) fn expected(&self, room: &Room) -> Option<&str> {
+    /// Returns the expected value, in the full or the short form, depending on the limits.
+    pub(super) fn expected(&self, room: &FindingLimits) -> Option<&str> {
         let full = self.expected.as_deref()?;
         // Bytes are at least as many as characters: a list that might be cut is named in short.
         let short = self.expected_short.as_deref().filter(|_| full.len() > room.expected);
@@ -184,8 +184,8 @@ pub(super) fn secret_kind(
     })
 }
 
-/// What is wrong with a secret, without showing it. Where the message cannot hold the value there is
-/// nothing to replace.
+/// Returns the message for a finding about a secret, without its value. Returns `None` if the original
+/// message cannot contain the value.
 fn message_without_value(code: &str) -> Option<&'static str> {
     Some(match code {
         "VAL-001" | "VAL-005" => return None,
@@ -200,16 +200,16 @@ fn message_without_value(code: &str) -> Option<&'static str> {
     })
 }
 
-/// How long a list of options may become before only the nearest are named.
+/// The longest list of options, in characters. A longer one is reduced to the nearest options.
 const OPTIONS: usize = 300;
-/// How many options are named then.
+/// The number of options that a reduced list names.
 const NEAREST: usize = 5;
 
-/// What would be right, in full and in short.
+/// Returns the expected value, in full and in short.
 fn expected<'g>(
     finding: &'g ValidationError,
     part: Option<&SchemaPart<'_>>,
-    failure: &Failure<'_>,
+    failure: &CallFailure<'_>,
     root: Option<&str>,
 ) -> (Option<Cow<'g, str>>, Option<String>) {
     if let Some(options) = permitted_values(finding, part) {
@@ -238,12 +238,13 @@ pub(super) fn permitted_values<'f>(
         .and_then(SchemaPart::options)
 }
 
-/// What the schema says about a field that is missing or written in the wrong way, quoted and short.
-fn description(finding: &ValidationError, failure: &Failure<'_>) -> Option<String> {
-    let is_missing = finding.error_code == val::REQUIRED_FIELD_MISSING.code;
-    let is_miswritten = [&val::TYPE_MISMATCH, &val::PATTERN_MISMATCH, &val::FORMAT_VIOLATION]
-        .iter()
-        .any(|rule| rule.code == finding.error_code);
+/// Returns the schema's description of a field that is missing or malformed, quoted and shortened.
+fn description(finding: &ValidationError, failure: &CallFailure<'_>) -> Option<String> {
+    let is_missing = finding.error_code == call_codes::REQUIRED_FIELD_MISSING.code;
+    let is_miswritten =
+        [&call_codes::TYPE_MISMATCH, &call_codes::PATTERN_MISMATCH, &call_codes::FORMAT_VIOLATION]
+            .iter()
+            .any(|rule| rule.code == finding.error_code);
     if !is_missing && !is_miswritten {
         return None;
     }

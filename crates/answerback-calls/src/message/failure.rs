@@ -1,37 +1,38 @@
 use answerback_findings::ValidationError;
 use serde_json::Value;
 
-use super::known::{KnownFinding, KnownFindings};
+use super::finding_cache::{CachedFinding, FindingCache};
 use super::schema::SchemaPart;
 use crate::retry::{Noted, Repetition};
 
 /// A call that failed, and all that is known about it: what a formatter is given.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Failure<'a> {
+pub struct CallFailure<'a> {
     /// The tool's name, as the model wrote it.
     pub tool: &'a str,
-    /// What is wrong, in any order.
+    /// The findings, in any order.
     pub findings: &'a [ValidationError],
-    /// Which attempt this was, from 1.
+    /// The number of this attempt, starting at 1.
     pub attempt: u32,
-    /// How many attempts there are.
+    /// The number of allowed attempts.
     pub max_attempts: u32,
     /// The schema of the tool's arguments. With it, hints can name the fields and values that exist.
     pub schema: Option<&'a Value>,
-    /// What was wrong in the previous attempt, where that is known.
+    /// The errors of the previous attempt, if they are known.
     pub previous: Option<&'a [Noted]>,
-    /// Whether more was wrong in the previous attempt than `previous` lists; then nobody can say what is new.
+    /// True if the previous attempt had more errors than `previous` lists. Then the message cannot say which
+    /// errors are new.
     pub previous_is_cut: bool,
-    /// How this call repeats an earlier one.
+    /// The way in which this call repeats an earlier one.
     pub repetition: Repetition,
     /// A proposed repair in one line, such as a JSON Patch.
     pub repair: Option<&'a str>,
-    /// What was worked out about its findings, while a message is written.
-    pub(super) known: Option<&'a KnownFindings<'a>>,
+    /// The data computed for its findings, cached while a message is written.
+    pub(super) cache: Option<&'a FindingCache<'a>>,
 }
 
-impl<'a> Failure<'a> {
+impl<'a> CallFailure<'a> {
     /// The first of three attempts, with nothing else known.
     pub const fn new(tool: &'a str, findings: &'a [ValidationError]) -> Self {
         Self {
@@ -44,18 +45,18 @@ impl<'a> Failure<'a> {
             previous_is_cut: false,
             repetition: Repetition::None,
             repair: None,
-            known: None,
+            cache: None,
         }
     }
 
-    /// What was worked out about a finding before.
-    pub(super) fn known(&self, finding: &ValidationError) -> Option<&KnownFinding<'a>> {
-        self.known?.find(self, finding)
+    /// Returns the cached data of a finding.
+    pub(super) fn cached(&self, finding: &ValidationError) -> Option<&CachedFinding<'a>> {
+        self.cache?.find(self, finding)
     }
 
     /// The part of the schema that a finding is about.
     pub(super) fn part(&self, finding: &ValidationError) -> Option<SchemaPart<'a>> {
-        match self.known(finding) {
+        match self.cached(finding) {
             Some(known) => known.part,
             None => SchemaPart::of(finding, self.schema),
         }

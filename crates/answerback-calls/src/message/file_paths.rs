@@ -1,7 +1,7 @@
 use answerback_findings::ValidationError;
 use answerback_redaction::redact;
 
-use super::{ErrorFormatter, Failure, hint};
+use super::{CallFailure, ErrorFormatter, hint};
 
 /// The formatter for tools that work on files: it explains what a path has to look like where the
 /// schema only has a pattern or a length, and says how to find one that is missing.
@@ -10,7 +10,7 @@ use super::{ErrorFormatter, Failure, hint};
 pub struct FilePathFormatter;
 
 impl ErrorFormatter for FilePathFormatter {
-    fn hint(&self, failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
+    fn hint(&self, failure: &CallFailure<'_>, finding: &ValidationError) -> Option<String> {
         if !is_path_field(finding) {
             return hint::standard(failure, finding);
         }
@@ -25,7 +25,7 @@ impl ErrorFormatter for FilePathFormatter {
         Some(hint.to_owned())
     }
 
-    fn advice(&self, failure: &Failure<'_>) -> Option<String> {
+    fn advice(&self, failure: &CallFailure<'_>) -> Option<String> {
         failure
             .findings
             .iter()
@@ -34,7 +34,7 @@ impl ErrorFormatter for FilePathFormatter {
     }
 }
 
-/// What is wrong with a path, as far as its beginning tells.
+/// Names the mistake in a path, as far as the beginning of the path shows it.
 fn path_fault(finding: &ValidationError) -> &'static str {
     let actual = finding.actual_value.as_deref().map(redact).unwrap_or_default();
     let path = actual.trim_matches('"');

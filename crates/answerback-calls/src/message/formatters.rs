@@ -45,12 +45,12 @@ impl Eq for SharedFormatter {}
 /// before a formatter that is registered for the tool.
 ///
 /// ```
-/// use answerback_calls::message::{ErrorFormatter, Failure, Formatters};
+/// use answerback_calls::message::{ErrorFormatter, CallFailure, Formatters};
 ///
 /// struct Query;
 ///
 /// impl ErrorFormatter for Query {
-///     fn advice(&self, _failure: &Failure<'_>) -> Option<String> {
+///     fn advice(&self, _failure: &CallFailure<'_>) -> Option<String> {
 ///         Some("Send one SELECT statement.".to_owned())
 ///     }
 /// }
@@ -104,7 +104,7 @@ impl Formatters {
         self
     }
 
-    /// Whether a formatter has this name.
+    /// Returns true if a formatter has this name.
     pub fn contains(&self, name: &str) -> bool {
         self.named.contains_key(name)
     }

@@ -2,7 +2,7 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-/// How messages are written: `tools.validation.formatting` of the configuration.
+/// The format of messages: `tools.validation.formatting` of the configuration.
 ///
 /// ```
 /// use answerback_calls::message::Formatting;
@@ -62,7 +62,7 @@ impl Style {
 pub struct FormattingError {
     /// The key in the configuration.
     pub key: &'static str,
-    /// What it is.
+    /// The configured value.
     pub value: usize,
     /// The lowest permitted value.
     pub lowest: usize,
@@ -71,11 +71,11 @@ pub struct FormattingError {
 }
 
 impl Formatting {
-    /// What `max_message_length` may be.
+    /// The allowed values of `max_message_length`.
     pub const MESSAGE_LENGTHS: RangeInclusive<usize> = 500..=4000;
-    /// What `max_errors_shown` may be.
+    /// The allowed values of `max_errors_shown`.
     pub const ERRORS_SHOWN: RangeInclusive<usize> = 1..=100;
-    /// What `max_value_preview` may be.
+    /// The allowed values of `max_value_preview`.
     pub const VALUE_PREVIEWS: RangeInclusive<usize> = 20..=1000;
 
     /// Sets the length that messages stay under.
@@ -113,7 +113,8 @@ impl Formatting {
         self
     }
 
-    /// Whether every number is in its range. A formatter given one that is not takes the nearest that is.
+    /// Checks that every number is in its range. A formatter replaces a number out of range by the nearest
+    /// allowed one.
     ///
     /// # Errors
     ///
@@ -140,7 +141,7 @@ impl Formatting {
         clamp(self.max_message_length, &Self::MESSAGE_LENGTHS)
     }
 
-    pub(super) fn errors_shown(&self) -> usize {
+    pub(super) fn error_limit(&self) -> usize {
         clamp(self.max_errors_shown, &Self::ERRORS_SHOWN)
     }
 

@@ -1,5 +1,5 @@
-//! How to mend one finding: "did you mean" for closed sets, the rule for open values. Never a value
-//! made up for the model to copy.
+//! Writes the hint for one finding: "did you mean" for closed sets, the rule for open values. A hint never
+//! invents a value, because the model would copy it.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use answerback_findings::neutral::push_name;
 use answerback_findings::{Preview, TRUNCATED, ValidationError};
 use serde_json::Value;
 
-use super::Failure;
+use super::CallFailure;
 use super::entry::permitted_values;
 use super::repair::nearest_value;
 use super::schema::{SchemaPart, keyword, owner};
@@ -17,7 +17,7 @@ use super::suggest::nearest;
 pub(super) const NAME: usize = 128;
 
 /// The standard hint for a finding.
-pub(super) fn standard(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
+pub(super) fn standard(failure: &CallFailure<'_>, finding: &ValidationError) -> Option<String> {
     if finding.facts.is_omittable {
         let is_null = finding.actual_value.as_deref() == Some("null");
         let and_no_null = if is_null { "; do not send null" } else { "" };
@@ -49,7 +49,7 @@ pub(super) fn standard(failure: &Failure<'_>, finding: &ValidationError) -> Opti
     }
 }
 
-fn type_mismatch(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
+fn type_mismatch(failure: &CallFailure<'_>, finding: &ValidationError) -> Option<String> {
     let actual = finding.actual_value.as_deref()?;
     let expected = expected_types(failure, finding);
     let wants = |name: &str| expected.iter().any(|expected| expected == name);
@@ -84,13 +84,13 @@ fn read_preview(actual: &str) -> Option<Value> {
 
 /// The types that the schema asks for, or the first word of what the finding expects. Null is among them
 /// only where nothing else is.
-pub(super) fn expected_types(failure: &Failure<'_>, finding: &ValidationError) -> Vec<String> {
+pub(super) fn expected_types(failure: &CallFailure<'_>, finding: &ValidationError) -> Vec<String> {
     let all = all_expected_types(failure, finding);
     let others: Vec<String> = all.iter().filter(|name| *name != "null").cloned().collect();
     if others.is_empty() { all } else { others }
 }
 
-fn all_expected_types(failure: &Failure<'_>, finding: &ValidationError) -> Vec<String> {
+fn all_expected_types(failure: &CallFailure<'_>, finding: &ValidationError) -> Vec<String> {
     if !finding.facts.types.is_empty() {
         return finding.facts.types.iter().map(|name| (*name).to_owned()).collect();
     }
@@ -123,15 +123,18 @@ pub(super) fn alternatives(names: &[String]) -> String {
 }
 
 /// The field that was probably meant by an unknown one, if any.
-pub(super) fn meant_field(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
-    let find = || find_meant_field(failure, finding);
-    match failure.known(finding) {
-        Some(known) => known.meant_field.get_or_init(find).clone(),
+pub(super) fn intended_field(
+    failure: &CallFailure<'_>,
+    finding: &ValidationError,
+) -> Option<String> {
+    let find = || find_intended_field(failure, finding);
+    match failure.cached(finding) {
+        Some(known) => known.intended_field.get_or_init(find).clone(),
         None => find(),
     }
 }
 
-fn find_meant_field(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
+fn find_intended_field(failure: &CallFailure<'_>, finding: &ValidationError) -> Option<String> {
     let (parent, name) = finding.field_path.split_last()?;
     let siblings = |code: &'static str| {
         let parent = &parent;
@@ -159,7 +162,7 @@ fn find_meant_field(failure: &Failure<'_>, finding: &ValidationError) -> Option<
 
 /// Returns the type that a field asks for, if the unknown field that was meant to be it has another type.
 pub(super) fn other_type(
-    failure: &Failure<'_>,
+    failure: &CallFailure<'_>,
     unknown: &ValidationError,
     meant: &str,
 ) -> Option<String> {
@@ -195,9 +198,9 @@ fn type_of_preview(preview: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether the value of an unknown field has the type that a missing one asks for, as far as is known.
+/// Returns true if the value of an unknown field may have the type that a missing field requires.
 fn may_be_same(
-    failure: &Failure<'_>,
+    failure: &CallFailure<'_>,
     unknown: &ValidationError,
     missing: &ValidationError,
 ) -> bool {
@@ -213,7 +216,7 @@ fn may_be_same(
     }
 }
 
-fn missing_type(failure: &Failure<'_>, missing: &ValidationError) -> Option<String> {
+fn missing_type(failure: &CallFailure<'_>, missing: &ValidationError) -> Option<String> {
     let (_, name) = missing.field_path.split_last()?;
     let declared = object_part(failure, missing)
         .and_then(|part| part.field(&name)?.get("type")?.as_str().map(str::to_owned));
@@ -224,16 +227,16 @@ fn missing_type(failure: &Failure<'_>, missing: &ValidationError) -> Option<Stri
 }
 
 /// The schema of the object that a missing or unknown field belongs to.
-fn object_part<'s>(failure: &Failure<'s>, finding: &ValidationError) -> Option<SchemaPart<'s>> {
+fn object_part<'s>(failure: &CallFailure<'s>, finding: &ValidationError) -> Option<SchemaPart<'s>> {
     failure
         .part(finding)
         .filter(|part| part.fields().is_some())
         .or_else(|| owner(finding, failure.schema))
 }
 
-fn unknown_field(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
+fn unknown_field(failure: &CallFailure<'_>, finding: &ValidationError) -> Option<String> {
     const SHOWN: usize = 8;
-    if let Some(meant) = meant_field(failure, finding) {
+    if let Some(meant) = intended_field(failure, finding) {
         let mut hint = String::from("Did you mean ");
         push_name(&mut hint, &meant, NAME);
         hint.push('?');
@@ -260,7 +263,7 @@ fn unknown_field(failure: &Failure<'_>, finding: &ValidationError) -> Option<Str
 
 /// The permitted values nearest to the one that was sent, quoted: one that a repair would take, else those
 /// that look like it.
-pub(super) fn nearest_options(failure: &Failure<'_>, finding: &ValidationError) -> Vec<String> {
+pub(super) fn nearest_options(failure: &CallFailure<'_>, finding: &ValidationError) -> Vec<String> {
     let Some(written) = finding.actual_value.as_deref().and_then(read_preview) else {
         return Vec::new();
     };
@@ -288,7 +291,7 @@ pub(super) fn nearest_options(failure: &Failure<'_>, finding: &ValidationError) 
 }
 
 /// An example that the schema itself gives.
-fn example(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
+fn example(failure: &CallFailure<'_>, finding: &ValidationError) -> Option<String> {
     let part = failure.part(finding)?;
     let first =
         part.holder.get("examples").and_then(Value::as_array).and_then(|examples| examples.first());
@@ -300,8 +303,8 @@ fn example(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
     ))
 }
 
-/// What values of a format look like. These are the rule, not a proposal.
-fn format_example(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
+/// Returns an example that shows the form of a format's values. It is the rule, not a proposal.
+fn format_example(failure: &CallFailure<'_>, finding: &ValidationError) -> Option<String> {
     let declared = failure
         .part(finding)
         .and_then(|part| part.holder.get("format")?.as_str().map(str::to_owned));
@@ -315,8 +318,7 @@ fn format_example(failure: &Failure<'_>, finding: &ValidationError) -> Option<St
     formats.max_by_key(|(name, _)| name.len()).map(|(_, look)| (*look).to_owned())
 }
 
-/// Which time zone is meant and what a value that is not there would be, only the model can know, so no
-/// sentence suggests one.
+/// Only the model can know the time zone or a missing value, so no sentence suggests one.
 const FORMATS: &[(&str, &str)] = &[
     (
         "date-time",

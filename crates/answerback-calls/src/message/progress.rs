@@ -1,16 +1,16 @@
 use answerback_findings::neutral::cut;
 
-use super::Failure;
+use super::CallFailure;
 use super::entry::place;
 use crate::retry::{Repetition, noted_place};
 
-/// How many places each list of the progress line names.
+/// The number of places that each list of the progress line names.
 const PLACES: usize = 3;
 /// The longest place in it, in characters.
 const PLACE: usize = 48;
 
 /// From the second attempt on: "Fixed: /path · Still failing: /limit · New: none".
-pub(super) fn progress(failure: &Failure<'_>) -> Option<String> {
+pub(super) fn progress(failure: &CallFailure<'_>) -> Option<String> {
     let previous = failure.previous.filter(|_| failure.attempt > 1)?;
     let errors = failure.findings.iter().filter(|finding| finding.is_error());
     let now: Vec<String> = errors.map(|finding| noted_place(&finding.field_path)).collect();
@@ -28,8 +28,8 @@ pub(super) fn progress(failure: &Failure<'_>) -> Option<String> {
     Some(format!("Fixed: {fixed} · Still failing: {still} · New: {new}"))
 }
 
-/// What is said first about a call that repeats what failed before. It asks for another call, not for none.
-pub(super) fn repetition(failure: &Failure<'_>) -> Option<String> {
+/// Returns the first line of the message for a call that repeats a failed one. It asks for a different call.
+pub(super) fn repetition(failure: &CallFailure<'_>) -> Option<String> {
     let left = failure.max_attempts.saturating_sub(failure.attempt);
     let chances = match left {
         0 => String::new(),

@@ -22,17 +22,17 @@ use serde_json::Value;
 
 use self::change::{RepairStep, Words, lies_in};
 pub(super) use self::choice::nearest_value;
-use answerback_findings::{ValidationError, val};
+use answerback_findings::{ValidationError, call_codes};
 use answerback_json::Pointer;
-use answerback_json::patch::{self, Operation};
+use answerback_json::patch::{self, PatchOperation};
 use answerback_parse::{Confidence, Malformed};
 
-use crate::call::{Options, Schema, check};
+use crate::call::{CheckOptions, Schema, check};
 
-/// How often a repaired call is looked at again: a renamed field may hold a list written as text,
-/// which may hold a misspelt value.
+/// The number of rounds. A repaired call is checked again, because a renamed field may hold a list written as
+/// text, which may hold a misspelled value.
 const ROUNDS: usize = 3;
-/// Whoever makes more mistakes than this is better told than corrected.
+/// The highest number of errors for which a repair is searched. A call with more errors gets only a message.
 const MOST_ERRORS: usize = 64;
 
 /// A change to a failing call that makes it valid. Whether it is used is for the model, or the host,
@@ -44,13 +44,13 @@ const MOST_ERRORS: usize = 64;
 #[non_exhaustive]
 pub struct Repair {
     /// The steps from the arguments sent to those meant; `None` where the text sent was not JSON.
-    pub patch: Option<Vec<Operation>>,
+    pub patch: Option<Vec<PatchOperation>>,
     /// The arguments after the repair; null where a secret in them is left out.
     pub arguments: Value,
-    /// Whether something else could have been meant.
+    /// The certainty that nothing else was meant.
     pub confidence: Confidence,
     words: String,
-    /// Whether secrets are left out.
+    /// True if secrets are redacted.
     is_redacted: bool,
     is_lossless: bool,
 }
@@ -59,12 +59,12 @@ impl Repair {
     /// The one place where a repair is made. Returns `None` for one that an ordinary JSON reader could not read
     /// inside of a reply.
     fn offer(
-        patch: Option<Vec<Operation>>,
+        patch: Option<Vec<PatchOperation>>,
         arguments: Value,
         confidence: Confidence,
         words: String,
     ) -> Option<Self> {
-        let mut values = patch.iter().flatten().filter_map(Operation::value);
+        let mut values = patch.iter().flatten().filter_map(PatchOperation::value);
         let is_readable = answerback_json::is_readable_output(&arguments)
             && values.all(answerback_json::is_readable_output);
         is_readable.then_some(Self {
@@ -77,30 +77,30 @@ impl Repair {
         })
     }
 
-    /// What would change, in one line for the model: `rename 'pth' to 'path'; write "utf-8" for "uft8"
-    /// in 'encoding'`. Secrets are hidden, names and values shortened and neutralised.
+    /// Returns the changes in one line for the model: `rename 'pth' to 'path'; write "utf-8" for "uft8" in
+    /// 'encoding'`. Secrets are redacted; names and values are shortened and neutralized.
     pub fn words(&self) -> &str {
         &self.words
     }
 
-    /// Whether it only writes values in another way, so that nothing the model sent is lost: 5 for "5",
-    /// `true` for "true", a list for its JSON in a string, the spelling of an enum's value, and no field for
-    /// a `null` that its schema forbids.
+    /// Returns true if the repair only changes the spelling of values, so that nothing the model sent is
+    /// lost. Examples are 5 for "5", `true` for "true", a list for its JSON in a string, the spelling of an
+    /// enum's value, and no field for a `null` that its schema forbids.
     pub fn is_lossless(&self) -> bool {
         self.is_lossless
     }
 
-    /// Returns true if secrets are left out, so that the arguments have to be made from the patch by whoever has the
-    /// call.
+    /// Returns true if secrets are redacted. The caller then applies the patch to the call to get the
+    /// arguments.
     pub fn is_redacted(&self) -> bool {
         self.is_redacted
     }
 
     /// Returns the repair as it can be printed and stored. Nothing changes where no secret is in it.
     ///
-    /// Otherwise the arguments are left out, and so is the value of each step that writes a secret. Such a step is no
-    /// step of RFC 6902 any more, so nobody applies it by mistake; the others can be applied to the call. Of a text
-    /// that was not JSON there is no patch, and then nothing is left.
+    /// With secrets, the arguments are omitted, and so is the value of each step that writes a secret. Such a
+    /// step is no longer a valid step of RFC 6902, so it cannot be applied by mistake. The other steps can be
+    /// applied to the call. For a text that was not JSON there is no patch, so the result is `None`.
     pub fn without_secrets(mut self, schema: Option<&Schema>) -> Option<Self> {
         let hides = |schema: &Schema| *schema.without_secrets(&self.arguments) != self.arguments;
         let is_hidden_by_schema = schema.is_some_and(hides);
@@ -163,7 +163,7 @@ pub fn repair(
     schema: &Schema,
     arguments: &Value,
     findings: &[ValidationError],
-    options: impl Into<Options>,
+    options: impl Into<CheckOptions>,
 ) -> Option<Repair> {
     let options = options.into();
     let mut arguments = Cow::Borrowed(arguments);
@@ -214,7 +214,7 @@ pub fn repair(
 pub fn repair_malformed(
     schema: &Schema,
     malformed: &Malformed,
-    options: impl Into<Options>,
+    options: impl Into<CheckOptions>,
 ) -> Option<Repair> {
     let options = options.into();
     let reading = malformed.reading()?;
@@ -254,20 +254,20 @@ fn changes(
     open.into_iter().all(|place| is_changed(&changes, place)).then_some(changes)
 }
 
-/// Rules that only another value could meet, and that value nobody but the model knows.
+/// Returns true for a rule that only a different value can satisfy. Only the model knows that value.
 fn is_beyond_repair(finding: &ValidationError) -> bool {
     finding.schema_path.is_none()
         || [
-            &val::CONSTRAINT_VIOLATION,
-            &val::INVALID_JSON,
-            &val::ARRAY_LENGTH_VIOLATION,
-            &val::STRING_LENGTH_VIOLATION,
+            &call_codes::CONSTRAINT_VIOLATION,
+            &call_codes::INVALID_JSON,
+            &call_codes::ARRAY_LENGTH_VIOLATION,
+            &call_codes::STRING_LENGTH_VIOLATION,
         ]
         .iter()
         .any(|rule| rule.code == finding.error_code)
 }
 
-/// Whether something at a place, or around it, is changed already.
+/// Returns true if a change already affects this place or a parent of it.
 fn is_changed(changes: &[RepairStep], place: &Pointer) -> bool {
     changes.iter().any(|change| lies_in(place, change.place()))
 }
@@ -279,14 +279,14 @@ fn change(schema: &Schema, arguments: &Value, finding: &ValidationError) -> Opti
     if let Some(change) = nothing::change(schema, finding, value) {
         return Some(change);
     }
-    let (value, confidence) = if code == val::TYPE_MISMATCH.code {
+    let (value, confidence) = if code == call_codes::TYPE_MISMATCH.code {
         let (value, confidence) = reading::read(schema, finding, value)?;
         return Some(RepairStep::rewrite(&finding.field_path, value, confidence));
-    } else if code == val::INVALID_ENUM_VALUE.code {
-        let (value, confidence) = choice::meant(schema, finding, value)?;
+    } else if code == call_codes::INVALID_ENUM_VALUE.code {
+        let (value, confidence) = choice::intended_option(schema, finding, value)?;
         return Some(RepairStep::rewrite(&finding.field_path, value, confidence));
     } else {
-        // Patterns and formats do not foresee blanks around a text; nobody means them.
+        // Patterns and formats rarely allow for blanks around a text, and such blanks are accidental.
         let text = value.as_str()?;
         let trimmed = text.trim();
         (trimmed.len() < text.len()).then(|| (Value::from(trimmed), Confidence::Safe))?

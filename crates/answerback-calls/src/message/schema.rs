@@ -96,7 +96,7 @@ fn resolve<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
     schema
 }
 
-/// What a reference within the document points to.
+/// Returns the target of a reference within the document.
 fn target<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
     root.pointer(reference.strip_prefix('#')?)
 }

@@ -8,11 +8,11 @@ use std::cell::OnceCell;
 pub struct Suggestion<'c> {
     /// The candidate.
     pub candidate: &'c str,
-    /// How it is near.
+    /// The way in which it is similar.
     pub likeness: Likeness,
 }
 
-/// How two words are near to each other, the surest first.
+/// The ways in which two names are similar, the most certain first.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
 pub enum Likeness {
@@ -26,7 +26,7 @@ pub enum Likeness {
 
 /// Words longer than this are not compared letter by letter.
 const LONGEST: usize = 64;
-/// How many suggestions are worth reading.
+/// The highest number of useful suggestions.
 const MOST: usize = 3;
 
 /// The candidates that may have been meant, nearest first and at most three: those that differ in case
@@ -202,7 +202,7 @@ impl<'w> Sought<'w> {
     }
 }
 
-/// Whether every word of the shorter name is among the words of the longer one, or begins one of them.
+/// Returns true if every word of the shorter name is a word of the longer one, or the beginning of one.
 fn shares_words(a: &[String], b: &[String]) -> bool {
     let (fewer, more) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     let begins =

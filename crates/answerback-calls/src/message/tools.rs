@@ -1,4 +1,4 @@
-//! Which tool was meant by a call of one that does not exist.
+//! Finds the tool that was meant by a call of an unknown tool.
 
 mod called;
 mod fields;
@@ -7,65 +7,72 @@ mod name;
 use std::fmt::Write;
 
 use answerback_findings::neutral::push_name;
-use answerback_findings::{ValidationError, val};
+use answerback_findings::{ValidationError, call_codes};
 use answerback_json::Pointer;
 use answerback_redaction::redact;
 use serde_json::Value;
 
 use self::called::Called;
-use self::fields::Fields;
+use self::fields::SchemaFields;
 use self::name::{Name, SoughtName};
 
 /// A tool that is offered: its name and the schema of its arguments.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::exhaustive_structs, reason = "a pair, made by whoever offers tools")]
-pub struct Tool<'t> {
+pub struct CandidateTool<'t> {
     /// The name.
     pub name: &'t str,
     /// The schema of the arguments.
     pub schema: &'t Value,
 }
 
-/// How many tools a message names.
+/// The number of tools that a message names.
 const NAMED: usize = 5;
 /// The longest name shown, in characters.
 const NAME: usize = 128;
 /// The score from which a tool is put forward as the one meant.
 const CREDIBLE: f64 = 0.4;
 
-/// The tools that may have been meant, nearest first: by name, word for word, and by how well the
-/// arguments fit each tool's schema. A call that wraps others (`multi_tool_use.parallel`) is looked
-/// into, for the names and the arguments inside. Whoever asks about the same tools again keeps
-/// [`OfferedTools`].
+/// Returns the tools that may have been meant, nearest first. It compares the names word by word, and the
+/// arguments with each tool's schema. For a call that wraps others (`multi_tool_use.parallel`) it compares
+/// the inner names and arguments. A caller that asks about the same tools again should keep [`OfferedTools`].
 ///
 /// ```
-/// use answerback_calls::message::{Tool, nearest_tools};
+/// use answerback_calls::message::{CandidateTool, nearest_tools};
 /// use serde_json::json;
 ///
 /// let schema = json!({"properties": {"name": {"type": "string"}}});
-/// let tools = ["calculate_bmi", "get_celebrity_net_worth"].map(|name| Tool { name, schema: &schema });
+/// let tools = ["calculate_bmi", "get_celebrity_net_worth"].map(|name| CandidateTool { name, schema: &schema });
 /// let nearest = nearest_tools("celebrate_net_worth_get", &json!({"name": "Ada"}), &tools);
 /// assert_eq!(nearest[0], "get_celebrity_net_worth");
 /// ```
-pub fn nearest_tools<'t>(called: &str, arguments: &Value, tools: &[Tool<'t>]) -> Vec<&'t str> {
+pub fn nearest_tools<'t>(
+    called: &str,
+    arguments: &Value,
+    tools: &[CandidateTool<'t>],
+) -> Vec<&'t str> {
     let offered = OfferedTools::new(tools.iter().copied());
     let ranked = offered.ranked(called, arguments, tools.len());
     ranked.into_iter().map(|(index, _)| tools[index].name).collect()
 }
 
 /// The finding of a call to a tool that does not exist: VAL-008 at the root, with the nearest tools.
-pub fn unknown_tool(called: &str, arguments: &Value, tools: &[Tool<'_>]) -> ValidationError {
+pub fn unknown_tool(
+    called: &str,
+    arguments: &Value,
+    tools: &[CandidateTool<'_>],
+) -> ValidationError {
     OfferedTools::new(tools.iter().copied()).unknown(called, arguments)
 }
 
 /// The tools that are offered, made ready to be compared with calls of others.
 ///
 /// ```
-/// use answerback_calls::message::{OfferedTools, Tool};
+/// use answerback_calls::message::{OfferedTools, CandidateTool};
 /// use serde_json::json;
 ///
 /// let schema = json!({"properties": {"path": {"type": "string"}}});
-/// let tools = OfferedTools::new([Tool { name: "read_file", schema: &schema }]);
+/// let tools = OfferedTools::new([CandidateTool { name: "read_file", schema: &schema }]);
 /// let finding = tools.unknown("readFile", &json!({"path": "a.txt"}));
 /// assert_eq!(finding.message, "Unknown tool 'readFile'; did you mean 'read_file'?");
 /// ```
@@ -77,16 +84,16 @@ struct Offered {
     name: String,
     /// The name, and where it has a namespace the name behind it.
     names: Vec<Name>,
-    fields: Fields,
+    fields: SchemaFields,
 }
 
 impl OfferedTools {
     /// Makes these tools ready.
-    pub fn new<'t>(tools: impl IntoIterator<Item = Tool<'t>>) -> Self {
-        let offered = tools.into_iter().map(|Tool { name, schema }| Offered {
+    pub fn new<'t>(tools: impl IntoIterator<Item = CandidateTool<'t>>) -> Self {
+        let offered = tools.into_iter().map(|CandidateTool { name, schema }| Offered {
             name: name.to_owned(),
             names: Name::all_of(name),
-            fields: Fields::of(schema),
+            fields: SchemaFields::of(schema),
         });
         Self(offered.collect())
     }
@@ -117,7 +124,7 @@ impl OfferedTools {
         if tools.len() > nearest.len() {
             let _ = write!(expected, " ({} more)", tools.len() - nearest.len());
         }
-        ValidationError::of(&val::INVALID_ENUM_VALUE, Pointer::root())
+        ValidationError::of(&call_codes::INVALID_ENUM_VALUE, Pointer::root())
             .with_message(message)
             .with_expected(expected)
     }
@@ -141,12 +148,12 @@ impl OfferedTools {
     }
 }
 
-/// What is expected where there are no tools.
+/// The expected value if there are no tools.
 const NONE_AVAILABLE: &str = "no tool is available";
-/// What stands before the tool that is put forward.
+/// The words before the suggested tool.
 const DID_YOU_MEAN: &str = "; did you mean ";
 
-/// What the finding of an unknown tool offers instead.
+/// The alternative that the finding of an unknown tool offers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Offer<'f> {
     /// A tool that was probably meant, in its quotes.
@@ -172,7 +179,7 @@ impl<'f> Offer<'f> {
     }
 }
 
-/// How near a tool is to a call.
+/// The similarity of a tool to a call.
 #[derive(Clone, Copy, Debug, Default)]
 struct Score {
     name: f64,
@@ -211,11 +218,11 @@ mod tests {
         let person = schema(&[("name", "string"), ("currency", "string")]);
         let mail = schema(&[("to", "string"), ("subject", "string"), ("body", "string")]);
         let tools = [
-            Tool { name: "get_weather", schema: &place },
-            Tool { name: "get_region_history", schema: &region },
-            Tool { name: "get_celebrity_net_worth", schema: &person },
-            Tool { name: "mail.send_message", schema: &mail },
-            Tool { name: "get_history", schema: &person },
+            CandidateTool { name: "get_weather", schema: &place },
+            CandidateTool { name: "get_region_history", schema: &region },
+            CandidateTool { name: "get_celebrity_net_worth", schema: &person },
+            CandidateTool { name: "mail.send_message", schema: &mail },
+            CandidateTool { name: "get_history", schema: &person },
         ];
         for (called, arguments, expected) in [
             ("celebrate_net_worth_get", json!({"name": "x"}), "get_celebrity_net_worth"),
@@ -243,7 +250,7 @@ mod tests {
     fn the_finding_names_the_nearest() {
         let empty = json!({});
         let tools = ["read_file", "write_file", "list_files", "move_file", "copy_file", "stat"]
-            .map(|name| Tool { name, schema: &empty });
+            .map(|name| CandidateTool { name, schema: &empty });
         let finding = unknown_tool("readFile", &json!({}), &tools);
         assert_eq!(finding.message, "Unknown tool 'readFile'; did you mean 'read_file'?");
         let expected = finding.expected_value.unwrap();

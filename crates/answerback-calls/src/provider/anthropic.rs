@@ -1,13 +1,13 @@
 use serde_json::{Value, json};
 
-use super::wire::{CallPlace, ToolPlace, Wire, elements, plain_name, spoken_text};
+use super::wire::{CallPlace, ProviderFormat, ToolPlace, elements, plain_name, spoken_text};
 use super::{ToolCall, ToolResult};
 
 /// Anthropic's Messages. The turn after a message with tool uses begins with exactly one result for
 /// each of them; `input` has to be an object, in the history too.
 pub(super) struct Anthropic;
 
-impl Wire for Anthropic {
+impl ProviderFormat for Anthropic {
     fn tools(&self, list: &Value) -> Option<Vec<ToolPlace>> {
         let entries = elements(list, &["", "/tools"])?;
         // A tool with a type of its own is run by the provider and has no schema.

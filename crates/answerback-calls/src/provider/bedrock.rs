@@ -2,7 +2,7 @@ use answerback_json::Pointer;
 use answerback_redaction::is_blank;
 use serde_json::{Value, json};
 
-use super::wire::{CallPlace, ToolPlace, Wire, elements, telling_text};
+use super::wire::{CallPlace, ProviderFormat, ToolPlace, elements, telling_text};
 use super::{ToolCall, ToolResult};
 
 /// Amazon Bedrock's Converse. Not every model behind it looks at `status`, so the text says it too.
@@ -10,7 +10,7 @@ pub(super) struct Bedrock;
 
 const LISTS: [&str; 3] = ["", "/tools", "/toolConfig/tools"];
 
-impl Wire for Bedrock {
+impl ProviderFormat for Bedrock {
     fn tools(&self, list: &Value) -> Option<Vec<ToolPlace>> {
         let entries = elements(list, &LISTS)?;
         // The others are cache points and tools that the provider runs itself.

@@ -1,7 +1,7 @@
 use answerback_json::Pointer;
 use serde_json::{Map, Value, json};
 
-use super::wire::{CallPlace, ToolPlace, Wire, elements, plain_name, spoken_text};
+use super::wire::{CallPlace, ProviderFormat, ToolPlace, elements, plain_name, spoken_text};
 use super::{ToolCall, ToolResult};
 
 /// Google's Gemini. Calls often have no id and are answered in order; a turn needs exactly as many
@@ -26,7 +26,7 @@ fn declarations(list: &Value) -> Option<Vec<(Pointer, &Value)>> {
     Some(tools.iter().filter_map(|(place, tool)| below(place, tool)).flatten().collect())
 }
 
-impl Wire for Gemini {
+impl ProviderFormat for Gemini {
     fn tools(&self, list: &Value) -> Option<Vec<ToolPlace>> {
         let place = |(place, tool): &(Pointer, &Value)| {
             let whole = ["parametersJsonSchema", "parameters_json_schema"];

@@ -1,8 +1,8 @@
 use answerback_json::Pointer;
 use serde_json::{Value, json};
 
-use super::wire::{CallPlace, ToolPlace, Wire, elements};
-use super::{ToolCall, ToolResult, object};
+use super::wire::{CallPlace, ProviderFormat, ToolPlace, elements, object};
+use super::{ToolCall, ToolResult};
 
 /// The member of a result's `_meta` that has the status of a call beyond right and wrong.
 const STATUS: &str = "dev.answerback/status";
@@ -11,7 +11,7 @@ const STATUS: &str = "dev.answerback/status";
 /// is a result with `isError`, not a protocol error (SEP-1303), so that the model sees it.
 pub(super) struct Mcp;
 
-impl Wire for Mcp {
+impl ProviderFormat for Mcp {
     fn tools(&self, list: &Value) -> Option<Vec<ToolPlace>> {
         let entries = elements(list, &["", "/tools", "/result/tools"])?;
         Some(entries.iter().map(|(place, _)| ToolPlace::at(place, "inputSchema")).collect())

@@ -1,14 +1,14 @@
 use answerback_json::Pointer;
 use serde_json::{Value, json};
 
-use super::wire::{CallPlace, ToolPlace, Wire, elements, telling_text};
+use super::wire::{CallPlace, ProviderFormat, ToolPlace, elements, telling_text};
 use super::{ToolCall, ToolResult};
 
 /// OpenAI's Chat Completions. Arguments are a text; a result is a message of its own and has no mark
 /// for errors.
 pub(super) struct OpenAiChat;
 
-impl Wire for OpenAiChat {
+impl ProviderFormat for OpenAiChat {
     fn tools(&self, list: &Value) -> Option<Vec<ToolPlace>> {
         let entries = elements(list, &["", "/tools"])?;
         // A custom tool takes free text and has no schema to check against.

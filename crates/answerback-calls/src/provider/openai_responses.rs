@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::gemini::Gemini;
-use super::wire::{CallPlace, ToolPlace, Wire, elements, telling_text};
+use super::wire::{CallPlace, ProviderFormat, ToolPlace, elements, telling_text};
 use super::{ToolCall, ToolResult};
 
 /// OpenAI's Responses. Calls and results are items; arguments are a text; a result has no mark for
@@ -21,7 +21,7 @@ fn is_untyped(tool: &Value) -> bool {
         && is_alone.iter().all(|name| tool.get(name).is_none())
 }
 
-impl Wire for OpenAiResponses {
+impl ProviderFormat for OpenAiResponses {
     fn tools(&self, list: &Value) -> Option<Vec<ToolPlace>> {
         let entries = elements(list, &["", "/tools"])?;
         // The others are tools that the provider runs itself.

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// What a model is told about its call.
+/// The result of a call, as sent to the model.
 ///
 /// ```
 /// use answerback_calls::provider::ToolResult;
@@ -21,7 +21,7 @@ pub struct ToolResult {
     pub tool_call_id: String,
     /// The text for the model.
     pub content: String,
-    /// Whether the call failed, or did not run.
+    /// True if the call failed or did not run.
     pub is_error: bool,
     /// `Blocked` while a person is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]

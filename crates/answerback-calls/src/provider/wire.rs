@@ -4,15 +4,15 @@ use serde_json::{Map, Value};
 
 use super::{ToolCall, ToolResult, ToolStatus};
 
-/// Where things stand in a provider's messages, and how its results are written.
-pub(super) trait Wire {
+/// Describes the places of values in a provider's messages, and writes results in its format.
+pub(super) trait ProviderFormat {
     /// The places of the tools in a list, or nothing when it is no list of tools.
     fn tools(&self, list: &Value) -> Option<Vec<ToolPlace>>;
 
-    /// Whether a list is unmistakably this provider's.
+    /// Returns true if a list certainly belongs to this provider.
     fn is_list(&self, list: &Value) -> bool;
 
-    /// Whether a tool without arguments may leave its schema out.
+    /// Returns true if a tool without arguments may omit its schema.
     fn schemas_are_optional(&self) -> bool {
         false
     }
@@ -25,12 +25,12 @@ pub(super) trait Wire {
     /// The places of the calls in a message, or nothing when it is no message.
     fn calls(&self, message: &Value) -> Option<Vec<CallPlace>>;
 
-    /// Whether arguments travel as a text of JSON.
+    /// Returns true if arguments are sent as JSON text.
     fn sends_text(&self) -> bool {
         false
     }
 
-    /// Whether a call may come without an id.
+    /// Returns true if a call may have no id.
     fn ids_are_optional(&self) -> bool {
         false
     }
@@ -49,7 +49,7 @@ pub(super) trait Wire {
     }
 }
 
-/// Where the parts of a declared tool stand in the list.
+/// The places of a declared tool's parts in the list.
 pub(super) struct ToolPlace {
     pub(super) name: Pointer,
     pub(super) description: Pointer,
@@ -64,7 +64,7 @@ impl ToolPlace {
     }
 }
 
-/// Where the parts of a call stand in the message.
+/// The places of a call's parts in the message.
 pub(super) struct CallPlace {
     pub(super) id: Pointer,
     pub(super) name: Pointer,
@@ -134,6 +134,13 @@ pub(super) fn spoken_text(result: &ToolResult) -> String {
         (true, true) => "The tool failed and gave no reason.".to_owned(),
         (true, false) => "(no output)".to_owned(),
     }
+}
+
+/// An object of these members.
+pub(super) fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    Value::Object(
+        members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>(),
+    )
 }
 
 #[cfg(test)]

@@ -3,30 +3,30 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::redactor::bounded;
-use super::{Call, Redactor};
+use super::{Redactor, TrackedCall};
 
 /// Room for the arguments, in bytes of JSON.
 const BYTES: usize = 1024;
-/// What a model is told about marks in the arguments.
+/// The sentence that explains the marks in the arguments to the model.
 const FILLED_IN: &str =
     "\n\nSend marks such as [redacted: token] as they are: what they stand for is filled in.";
 
-/// What is said instead of arguments that there is no room for.
+/// The sentence that replaces arguments that do not fit into the message.
 pub(crate) const TOO_LONG: &str = "A person corrected the arguments of this call; they are too long to be repeated \
     here. Ask them for the arguments.";
 
-/// Whether a model can be told these arguments, once a person corrected a call to them. Longer ones run only as the
-/// answer to a call that still waits for them.
-pub fn can_be_told(arguments: &Value, redactor: &dyn Redactor) -> bool {
-    Correction::of(arguments, redactor).is_some()
+/// Returns true if the message for a model can contain these arguments, after a person corrected a call to
+/// them. Longer arguments run only as the answer to a call that still waits for them.
+pub fn fits_message(arguments: &Value, redactor: &dyn Redactor) -> bool {
+    CorrectedArguments::of(arguments, redactor).is_some()
 }
 
 /// Arguments that a person corrected, as JSON that a model may see: without secrets, and harmless.
 #[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
 #[serde(transparent)]
-pub(super) struct Correction(String);
+pub(super) struct CorrectedArguments(String);
 
-impl Correction {
+impl CorrectedArguments {
     /// Nothing, where they are too long: half of them would be worse than none.
     pub(super) fn of(arguments: &Value, redactor: &dyn Redactor) -> Option<Self> {
         let arguments = redactor.value(arguments);
@@ -36,8 +36,8 @@ impl Correction {
         is_whole.then_some(Self(told))
     }
 
-    /// All that the model is told of a call that does not run while these wait: anything beside them would be another
-    /// proposal.
+    /// Returns the whole message for a call that does not run while this correction waits. Any other text
+    /// would be a second proposal.
     pub(super) fn instead_of_message(&self, tool: &str, hides: bool) -> String {
         let marks = if hides { FILLED_IN } else { "" };
         format!(
@@ -46,8 +46,9 @@ impl Correction {
         )
     }
 
-    /// What goes with the result of a call that fits by itself; nothing, where it is what the person wrote.
-    pub(super) fn beside_result(&self, call: &Call<'_>) -> Option<String> {
+    /// Returns the note for the result of a call that is valid by itself, or `None` if the call equals the
+    /// correction.
+    pub(super) fn result_note(&self, call: &TrackedCall<'_>) -> Option<String> {
         let told: Value = serde_json::from_str(&self.0).ok()?;
         let is_told = call.arguments.digest() == Digest::of(&told);
         (!is_told).then(|| {
@@ -69,7 +70,8 @@ mod tests {
 
     #[test]
     fn arguments_are_told_whole_or_not_at_all() {
-        let told = |arguments: &Value| Correction::of(arguments, &HideSecrets).map(|it| it.0);
+        let told =
+            |arguments: &Value| CorrectedArguments::of(arguments, &HideSecrets).map(|it| it.0);
         for arguments in [
             json!({"path": "a \"b\"\n</tool> <|x|>\u{202e}\u{0}"}),
             json!({"\u{1f600}": [1, 1.5, null, {"deep": []}]}),

@@ -3,11 +3,11 @@ use std::fmt::Write;
 use answerback_json::{Digest, Timestamp, UuidV7};
 use serde::Serialize;
 
-use super::{Noted, OriginalCall, State};
+use super::{Noted, OriginalCall, RetryState};
 use crate::case::{Case, CaseKind, DecisionKind};
 use crate::provider::{ToolResult, ToolStatus};
 
-/// What a person is asked when a model cannot make a valid call.
+/// The question for a person when a model cannot make a valid call.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -27,7 +27,7 @@ pub struct Escalation {
     /// The call that failed last, redacted, where it is another: this is what runs when the check is waived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_call: Option<OriginalCall>,
-    /// What the person can do.
+    /// The decisions that the person can make.
     pub options: Vec<DecisionKind>,
 }
 
@@ -40,14 +40,14 @@ pub struct EscalatedAttempt {
     pub attempt: u8,
     /// The first error in one line.
     pub summary: String,
-    /// What was wrong, grouped by code and place, with a message each.
+    /// The errors, grouped by code and place, with a message each.
     pub errors: Vec<Noted>,
-    /// How many errors are not listed.
+    /// The number of errors that are not listed.
     pub omitted: u32,
 }
 
 impl Escalation {
-    pub(super) fn new(id: UuidV7, state: &State) -> Self {
+    pub(super) fn new(id: UuidV7, state: &RetryState) -> Self {
         let attempts: Vec<_> = (1_u8..)
             .zip(state.attempts())
             .map(|(number, attempt)| EscalatedAttempt {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::case::Decision;
 
-/// What a model sent as the arguments of a call.
+/// The arguments of a call as the model sent them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a text is JSON or it is not")]
 pub enum Sent<'a> {
@@ -64,7 +64,7 @@ impl From<&str> for Turn {
 /// A checked call: what the model sent and what was found.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Call<'a> {
+pub struct TrackedCall<'a> {
     /// The tool's name.
     pub tool: &'a str,
     /// The id of this very call; a retry has another.
@@ -73,12 +73,12 @@ pub struct Call<'a> {
     pub arguments: Sent<'a>,
     /// The arguments as they may be shown, where the schema hides a part of them that names and shapes
     /// do not give away. What is compared and digested is always `arguments`.
-    pub shown: Option<&'a Value>,
+    pub displayed_arguments: Option<&'a Value>,
     /// Every finding. One error makes the call a failing one; notes alone do not.
     pub findings: &'a [ValidationError],
-    /// Whether the tool's schema could not be used. Such a call is passed on and never counted.
+    /// True if the tool's schema could not be used. Such a call is forwarded and never counted.
     pub unchecked: bool,
-    /// Whether there is no such tool. Then its name is the model's own, and no metric has it.
+    /// True if there is no such tool. The model invented its name, so metrics do not use it.
     pub unknown_tool: bool,
     /// The turn, where the caller knows it; otherwise failures share an attempt until its answer is
     /// delivered.
@@ -91,7 +91,7 @@ pub struct Call<'a> {
     pub random: [u8; 10],
 }
 
-impl<'a> Call<'a> {
+impl<'a> TrackedCall<'a> {
     /// A call without turn, record and correlation id.
     pub fn new(
         tool: &'a str,
@@ -104,7 +104,7 @@ impl<'a> Call<'a> {
             tool,
             tool_call_id,
             arguments: arguments.into(),
-            shown: None,
+            displayed_arguments: None,
             findings,
             unchecked: false,
             unknown_tool: false,
@@ -124,8 +124,8 @@ impl<'a> Call<'a> {
 
     /// Sets the arguments as they may be shown.
     #[must_use]
-    pub fn with_shown(mut self, shown: &'a Value) -> Self {
-        self.shown = Some(shown);
+    pub fn with_displayed_arguments(mut self, shown: &'a Value) -> Self {
+        self.displayed_arguments = Some(shown);
         self
     }
 
@@ -157,25 +157,25 @@ impl<'a> Call<'a> {
         self
     }
 
-    /// Whether an error was found. Warnings and notes alone let a call proceed.
+    /// Returns true if an error was found. Warnings and notes alone let a call proceed.
     pub fn is_failing(&self) -> bool {
         !self.unchecked && self.findings.iter().any(ValidationError::is_error)
     }
 }
 
-/// What happens to a key.
+/// An event that changes the state of a key.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "whoever drives a key has to know all of them")]
-pub enum Event<'a> {
+pub enum RetryEvent<'a> {
     /// A call was checked.
-    Call(Call<'a>),
+    Call(TrackedCall<'a>),
     /// The answer to the last failing call reached the model; what fails from now on is a new attempt.
     Delivered,
     /// A person decided the escalation of this id.
     Decision {
         /// The id of the escalation and its case.
         case: &'a UuidV7,
-        /// What was decided.
+        /// The decision.
         decision: &'a Decision,
     },
 }

@@ -5,7 +5,7 @@ use answerback_json::read_hex;
 use answerback_json::{Digest, Hex, Pointer, write_string};
 use serde::{Deserialize, Serialize};
 
-use super::{Call, Sent};
+use super::{Sent, TrackedCall};
 
 /// Half a SHA-256 digest: enough to recognise a call that comes again, at half the room in a state
 /// that has to stay small.
@@ -20,7 +20,8 @@ pub(super) struct Prints {
     pub(super) digest: Digest,
     pub(super) call: Fingerprint,
     pub(super) errors: Fingerprint,
-    /// What stood at the places of the errors; `None` where there are too many of them, or no places.
+    /// A hash of the values at the places of the errors. It is `None` if there are too many errors, or no
+    /// places.
     pub(super) values: Option<u64>,
 }
 
@@ -28,7 +29,7 @@ pub(super) struct Prints {
 const MOST_PLACES: usize = 16;
 
 impl Prints {
-    pub(super) fn of(call: &Call<'_>) -> Self {
+    pub(super) fn of(call: &TrackedCall<'_>) -> Self {
         let digest = call.arguments.digest();
         let errors = Fingerprint::of_errors(call.findings);
         Self { digest, call: digest.into(), errors, values: values(call) }
@@ -36,7 +37,7 @@ impl Prints {
 }
 
 /// A number for the values at the places of the errors, below 2^53 so that any reader of JSON keeps it.
-fn values(call: &Call<'_>) -> Option<u64> {
+fn values(call: &TrackedCall<'_>) -> Option<u64> {
     let Sent::Value(arguments) = call.arguments else { return None };
     let errors = call.findings.iter().filter(|finding| finding.is_error());
     let mut places: Vec<&Pointer> = Vec::new();

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::fingerprint::{Fingerprint, Prints};
 use super::redactor::bounded;
-use super::{Call, HideSecrets, Redactor, Sent, Turn};
+use super::{HideSecrets, Redactor, Sent, TrackedCall, Turn};
 
 /// Room for one attempt's line of the summary, in bytes of JSON.
 const SUMMARY_BYTES: usize = 140;
@@ -36,10 +36,10 @@ pub struct Noted {
     pub code: String,
     /// The place, with `*` for array indices: `/items/*/qty`.
     pub path: String,
-    /// How many errors stand for this.
+    /// The number of errors in this group.
     pub count: u32,
-    /// What the first of them says, redacted: `Type mismatch on 'path' (got: integer)`. A state that has no room for it
-    /// leaves it out; an escalation always has it.
+    /// The redacted message of the first error: `Type mismatch on 'path' (got: integer)`. A state without
+    /// room for it omits it. An escalation always has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -50,7 +50,7 @@ impl Noted {
         Self { code: code.into(), path: path.into(), count: 1, message: None }
     }
 
-    /// What code and place prove, without details.
+    /// Returns the message that follows from code and place alone, without details.
     fn plain_message(&self) -> String {
         let (what, is_whole) = wording(&self.code, &self.path, None);
         if is_whole { what } else { format!("{what} {}", field_of(&self.path)) }
@@ -68,19 +68,19 @@ fn json_bytes(text: &str) -> usize {
     text.len() + escaped + r#","message":"""#.len()
 }
 
-/// What is left for one attempt of what all attempts of a key share.
+/// The remaining space for one attempt, out of the space that all attempts of a key share.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Room {
+pub(super) struct AttemptSpace {
     /// Groups of findings, with those that the attempt has.
     groups: usize,
     /// Bytes of messages, with those that the attempt has.
     messages: usize,
 }
 
-impl Room {
+impl AttemptSpace {
     /// The share of one attempt next to the others of its key. `remaining` is how many more the key may still hold, this
     /// one included.
-    pub(super) fn beside<'a>(
+    pub(super) fn remaining<'a>(
         others: impl Iterator<Item = &'a Attempt> + Clone,
         remaining: usize,
     ) -> Self {
@@ -100,21 +100,21 @@ impl Room {
 pub struct Attempt {
     /// The first error in one line, and how many more there were.
     pub summary: String,
-    /// What was wrong, grouped, as far as there was room.
+    /// The errors, grouped, as far as they fit.
     pub errors: Vec<Noted>,
-    /// How many errors found no room in `errors`.
+    /// The number of errors that did not fit into `errors`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub omitted: u32,
     /// When its first call failed, in milliseconds since 1970.
     #[serde(rename = "at")]
     pub at_millis: i64,
-    /// How many failing calls share it.
+    /// The number of failing calls in this attempt.
     #[serde(rename = "n")]
     pub calls: u16,
     #[serde(rename = "fp")]
     prints: Vec<(Fingerprint, Fingerprint)>,
-    /// What stood at the places of the errors, in the order of `prints`; 0 where it is not known. States
-    /// written by older versions have none.
+    /// Hashes of the values at the places of the errors, in the order of `prints`; 0 for an unknown value.
+    /// States written by older versions have none.
     #[serde(default, rename = "v", skip_serializing_if = "Vec::is_empty")]
     values: Vec<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -129,7 +129,7 @@ const fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// Whether a model is going round in circles.
+/// The way in which a model repeats failed calls.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "the contract names exactly these")]
 pub enum Repetition {
@@ -163,9 +163,9 @@ pub enum Repetition {
 impl Attempt {
     /// The attempt that a failing call opens.
     pub(super) fn open(
-        call: &Call<'_>,
+        call: &TrackedCall<'_>,
         prints: &Prints,
-        room: Room,
+        room: AttemptSpace,
         at_millis: i64,
         redactor: &dyn Redactor,
     ) -> Self {
@@ -200,9 +200,9 @@ impl Attempt {
     /// Adds a parallel call to the attempt. Its errors join the groups that are already there, or become new ones.
     pub(super) fn join(
         &mut self,
-        call: &Call<'_>,
+        call: &TrackedCall<'_>,
         prints: &Prints,
-        room: Room,
+        room: AttemptSpace,
         redactor: &dyn Redactor,
     ) {
         let before = more_errors(self.error_count());
@@ -228,13 +228,19 @@ impl Attempt {
         self.errors.iter().enumerate().map(described).collect()
     }
 
-    /// How many errors its calls had.
+    /// Returns the number of errors of its calls.
     fn error_count(&self) -> u32 {
         let listed = self.errors.iter().fold(0_u32, |sum, noted| sum.saturating_add(noted.count));
         listed.saturating_add(self.omitted)
     }
 
-    fn add(&mut self, call: &Call<'_>, prints: &Prints, room: Room, redactor: &dyn Redactor) {
+    fn add(
+        &mut self,
+        call: &TrackedCall<'_>,
+        prints: &Prints,
+        room: AttemptSpace,
+        redactor: &dyn Redactor,
+    ) {
         self.calls = self.calls.saturating_add(1);
         // What is kept for long is kept without spare room.
         let errors = call.findings.iter().filter(|finding| finding.is_error()).count();
@@ -248,7 +254,7 @@ impl Attempt {
         let mut messages: usize = self.errors.iter().map(Noted::message_bytes).sum();
         for finding in call.findings.iter().filter(|finding| finding.is_error()) {
             let code = bounded(finding.error_code.as_ref(), CODE_BYTES);
-            let path = shown_place(&finding.field_path, redactor);
+            let path = redacted_place(&finding.field_path, redactor);
             let known = self.errors.iter_mut().find(|one| one.code == code && one.path == path);
             if let Some(noted) = known {
                 noted.count = noted.count.saturating_add(1);
@@ -273,7 +279,7 @@ impl Attempt {
         self.prints.iter().any(|(known, _)| *known == call)
     }
 
-    /// Whether a call of this attempt had the same errors and the same values at their places.
+    /// Returns true if a call of this attempt had the same errors and the same values at their places.
     fn has_values(&self, prints: &Prints) -> bool {
         let Some(values) = prints.values else { return false };
         let known = self.prints.iter().zip(&self.values);
@@ -285,7 +291,7 @@ impl Attempt {
     }
 }
 
-/// How a failing call relates to the attempts before its own.
+/// Compares a failing call with the attempts before its own.
 pub(super) fn repetition(prints: &Prints, earlier: &[Attempt]) -> Repetition {
     let Some((previous, older)) = earlier.split_last() else { return Repetition::None };
     let Prints { call, errors, .. } = *prints;
@@ -311,18 +317,18 @@ pub(super) fn repetition(prints: &Prints, earlier: &[Attempt]) -> Repetition {
 
 /// A place for operators, exactly: secrets masked, short.
 #[cfg(feature = "tracing")]
-pub(super) fn shown_pointer(path: &Pointer, redactor: &dyn Redactor) -> String {
+pub(super) fn redacted_pointer(path: &Pointer, redactor: &dyn Redactor) -> String {
     bounded(redacted(path, redactor, |token| token), PATH_BYTES)
 }
 
 /// A place for people and labels: indices as `*`, secrets masked, short.
-pub(super) fn shown_place(path: &Pointer, redactor: &dyn Redactor) -> String {
+pub(super) fn redacted_place(path: &Pointer, redactor: &dyn Redactor) -> String {
     bounded(redacted(path, redactor, starred), PATH_BYTES)
 }
 
 /// A place as attempts note it: `*` for indices, secrets masked, short.
 pub fn noted_place(path: &Pointer) -> String {
-    shown_place(path, &HideSecrets)
+    redacted_place(path, &HideSecrets)
 }
 
 /// A token, or `*` for an array index.
@@ -341,7 +347,7 @@ fn redacted(path: &Pointer, redactor: &dyn Redactor, shown: fn(&str) -> &str) ->
 }
 
 /// One line for people: what the first error was, and how many more there were.
-fn summary(call: &Call<'_>, redactor: &dyn Redactor) -> String {
+fn summary(call: &TrackedCall<'_>, redactor: &dyn Redactor) -> String {
     let mut errors = call.findings.iter().filter(|finding| finding.is_error());
     let Some(first) = errors.next() else { return String::new() };
     let count = u32::try_from(errors.count()).unwrap_or(u32::MAX);
@@ -369,8 +375,8 @@ fn field_of(place: &str) -> String {
     }
 }
 
-/// What is wrong by a code, in the document's words, and whether that is the whole sentence: otherwise the name of the
-/// field follows.
+/// Returns the words for a code, as the specification writes them. The flag is true for a whole sentence;
+/// otherwise the field's name follows.
 fn wording(code: &str, place: &str, keyword: Option<&str>) -> (String, bool) {
     let keyword = keyword.unwrap_or_default();
     let by_bound = |upper: &str, lower: &str, neither: &str| {
@@ -410,9 +416,9 @@ fn is_lower(keyword: &str) -> bool {
     keyword.starts_with("min") || keyword == "exclusiveMinimum"
 }
 
-/// What is wrong, in the document's words: "Missing required field 'path'".
+/// Returns the sentence for a finding, as the specification writes it: "Missing required field 'path'".
 fn phrase(finding: &ValidationError, sent: Sent<'_>, redactor: &dyn Redactor) -> String {
-    let place = shown_place(&finding.field_path, redactor);
+    let place = redacted_place(&finding.field_path, redactor);
     let keyword = finding.schema_path.as_ref().and_then(Pointer::last).unwrap_or_default();
     let code = finding.error_code.as_ref();
     let (what, is_whole) = wording(code, &place, Some(&keyword));
@@ -502,7 +508,7 @@ mod tests {
         ];
         for (finding, line) in table {
             let findings = [finding];
-            let call = Call::new("t", "1", &arguments, &findings, [0; 10]);
+            let call = TrackedCall::new("t", "1", &arguments, &findings, [0; 10]);
             assert_eq!(summary(&call, &HideSecrets), line);
         }
     }
@@ -514,8 +520,8 @@ mod tests {
             .map(|index| finding("VAL-002", &format!("/items/{index}/qty"), "type", ""))
             .chain((0..12).map(|index| finding("VAL-001", &format!("/f{index}"), "required", "")))
             .collect();
-        let call = Call::new("t", "1", &arguments, &findings, [0; 10]);
-        let room = Room::beside([].iter(), 1);
+        let call = TrackedCall::new("t", "1", &arguments, &findings, [0; 10]);
+        let room = AttemptSpace::remaining([].iter(), 1);
         let attempt = Attempt::open(&call, &Prints::of(&call), room, 0, &HideSecrets);
         let noted = Noted { count: 37, ..Noted::new("VAL-002", "/items/*/qty") };
         assert_eq!(attempt.errors[0], noted);
@@ -538,10 +544,10 @@ mod tests {
             let mut last = Repetition::None;
             for (call, errors_index) in steps {
                 let arguments = json!({ "call": call });
-                let call = Call::new("t", "1", &arguments, &errors[*errors_index], [0; 10]);
+                let call = TrackedCall::new("t", "1", &arguments, &errors[*errors_index], [0; 10]);
                 let prints = Prints::of(&call);
                 last = repetition(&prints, &earlier);
-                let room = Room::beside(earlier.iter(), 1);
+                let room = AttemptSpace::remaining(earlier.iter(), 1);
                 earlier.push(Attempt::open(&call, &prints, room, 0, &HideSecrets));
             }
             last
@@ -559,12 +565,12 @@ mod tests {
     fn changed_values_are_told_from_changes_elsewhere() {
         let errors = [finding("VAL-007", "/path", "pattern", "")];
         let repeated = |before: &Value, now: &Value| {
-            let call = |arguments| Call::new("t", "1", arguments, &errors, [0; 10]);
+            let call = |arguments| TrackedCall::new("t", "1", arguments, &errors, [0; 10]);
             let earlier = call(before);
             let attempt = Attempt::open(
                 &earlier,
                 &Prints::of(&earlier),
-                Room::beside([].iter(), 1),
+                AttemptSpace::remaining([].iter(), 1),
                 0,
                 &HideSecrets,
             );
@@ -584,14 +590,19 @@ mod tests {
         );
         assert_eq!(repeated(&first, &json!({"n": 1})), Repetition::SameRules { attempt: 1 });
         // An attempt that an older version wrote has no values.
-        let call = Call::new("t", "1", &first, &errors, [0; 10]);
-        let attempt =
-            Attempt::open(&call, &Prints::of(&call), Room::beside([].iter(), 1), 0, &HideSecrets);
+        let call = TrackedCall::new("t", "1", &first, &errors, [0; 10]);
+        let attempt = Attempt::open(
+            &call,
+            &Prints::of(&call),
+            AttemptSpace::remaining([].iter(), 1),
+            0,
+            &HideSecrets,
+        );
         let mut written = serde_json::to_value(&attempt).unwrap();
         written.as_object_mut().unwrap().remove("v");
         let old: Attempt = serde_json::from_value(written).unwrap();
         let other = json!({"path": "x0", "n": 2});
-        let now = Prints::of(&Call::new("t", "1", &other, &errors, [0; 10]));
+        let now = Prints::of(&TrackedCall::new("t", "1", &other, &errors, [0; 10]));
         assert_eq!(repetition(&now, &[old]), Repetition::SameRules { attempt: 1 });
     }
 }

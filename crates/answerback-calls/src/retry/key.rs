@@ -6,7 +6,7 @@ use answerback_json::Digest;
 /// The longest key that is kept as it is, in bytes.
 const LONGEST: usize = 256;
 
-/// What the attempts of one tool call are counted under, since a model's retry carries a new call id.
+/// The key under which the attempts of one tool call are counted, because a model's retry has a new call id.
 ///
 /// Either the caller's own key, or the conversation and the tool. A key over 256 bytes is stored as its
 /// digest, so that memory stays bounded. So is a key with a secret in it, because keys are stored and printed.

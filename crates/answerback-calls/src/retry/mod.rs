@@ -1,6 +1,6 @@
-//! How often a model may try: attempts, the escalation to a person, and what the person decides.
+//! Limits the attempts of a model: counting, the escalation to a person, and the person's decision.
 //!
-//! [`step()`] is the whole rule, as a pure function over a [`State`] that memory or a database keeps;
+//! [`step()`] is the whole rule, as a pure function over a [`RetryState`] that memory or a database keeps;
 //! [`RetryTracker`] keeps states in memory. [`FailureTally`] finds the schemas that look wrong.
 //! The words of a retry message are made elsewhere, from the findings.
 
@@ -22,17 +22,17 @@ mod tally;
 mod tracker;
 
 pub(crate) use correction::TOO_LONG;
-pub use correction::can_be_told;
+pub use correction::fits_message;
 pub use escalation::{EscalatedAttempt, Escalation};
-pub use event::{Call, Event, Sent, Turn};
+pub use event::{RetryEvent, Sent, TrackedCall, Turn};
 pub use history::{Attempt, Noted, Repetition, noted_place};
 pub use key::RetryKey;
 pub use observe::observe;
-pub use outcome::{Blocked, Outcome, Proceed, Retry};
+pub use outcome::{AttemptOutcome, Blocked, Proceed, Retry};
 pub use permit::Permit;
-pub use policy::{Policies, Policy, WhileBlocked};
+pub use policy::{Policies, RetryPolicy, WhileBlocked};
 pub use redactor::{HideSecrets, Redactor};
-pub use state::{OriginalCall, State};
-pub use step::{Context, Step, step};
+pub use state::{OriginalCall, RetryState};
+pub use step::{Context, RetryStep, step};
 pub use tally::{FailurePlace, FailureTally, Suspect, ToolTally};
 pub use tracker::RetryTracker;

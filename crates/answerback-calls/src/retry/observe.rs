@@ -1,9 +1,9 @@
-use super::{Call, Context, FailureTally, Outcome};
+use super::{AttemptOutcome, Context, FailureTally, TrackedCall};
 
 /// Tells operators about a checked call: a structured `tracing` event (feature `tracing`), counters
 /// (feature `metrics`), and the tally that finds suspect schemas. Never a value of an argument.
 ///
-/// [`super::RetryTracker`] does this itself; whoever keeps states elsewhere calls it once a call.
+/// [`super::RetryTracker`] calls this itself. A caller that stores states elsewhere calls it once per call.
 ///
 /// The events carry `tool_name`, `error_count`, `retry_attempt`, `max_retries`, `errors` (a JSON list
 /// of `path` and `code`) and `correlation_id`. Errors are logged at WARN, warnings at INFO, notes at
@@ -12,16 +12,16 @@ use super::{Call, Context, FailureTally, Outcome};
 /// `answerback_escalations_total{tool}` and `answerback_schema_suspects_total{tool,path,code}`; their
 /// labels are bounded, since names come from models.
 pub fn observe(
-    call: &Call<'_>,
-    outcome: &Outcome,
+    call: &TrackedCall<'_>,
+    outcome: &AttemptOutcome,
     context: &Context<'_>,
     tally: &mut FailureTally,
 ) {
-    let counted = tally.count(call, context.redactor);
+    let labels = tally.count(call, context.redactor);
     #[cfg(feature = "metrics")]
-    count(counted, outcome);
+    count(labels, outcome);
     #[cfg(not(feature = "metrics"))]
-    drop(counted);
+    drop(labels);
     #[cfg(feature = "tracing")]
     log(call, outcome, context);
     #[cfg(not(any(feature = "tracing", feature = "metrics")))]
@@ -29,35 +29,35 @@ pub fn observe(
 }
 
 #[cfg(feature = "metrics")]
-fn count(counted: super::tally::Counted, outcome: &Outcome) {
-    let tool = counted.label;
+fn count(labels: super::tally::CallLabels, outcome: &AttemptOutcome) {
+    let tool = labels.label;
     metrics::counter!("answerback_calls_total", "tool" => tool.clone()).increment(1);
-    for (code, path) in counted.places {
+    for (code, path) in labels.places {
         let labels = [("tool", tool.clone()), ("path", path), ("code", code)];
         metrics::counter!("answerback_validation_failures_total", &labels).increment(1);
     }
-    for (code, path) in counted.suspects {
+    for (code, path) in labels.suspects {
         let labels = [("tool", tool.clone()), ("path", path), ("code", code)];
         metrics::counter!("answerback_schema_suspects_total", &labels).increment(1);
     }
     let is_attempt = match outcome {
-        Outcome::Retry(retry) => retry.is_new,
-        Outcome::Blocked(blocked) => blocked.is_new,
+        AttemptOutcome::Retry(retry) => retry.is_new,
+        AttemptOutcome::Blocked(blocked) => blocked.is_new,
         _ => false,
     };
     if is_attempt {
         metrics::counter!("answerback_retry_attempts_total", "tool" => tool.clone()).increment(1);
     }
-    if matches!(outcome, Outcome::Blocked(blocked) if blocked.is_new) {
+    if matches!(outcome, AttemptOutcome::Blocked(blocked) if blocked.is_new) {
         metrics::counter!("answerback_escalations_total", "tool" => tool).increment(1);
     }
 }
 
 #[cfg(feature = "tracing")]
-fn log(call: &Call<'_>, outcome: &Outcome, context: &Context<'_>) {
+fn log(call: &TrackedCall<'_>, outcome: &AttemptOutcome, context: &Context<'_>) {
     use answerback_findings::Severity;
 
-    use super::history::shown_pointer;
+    use super::history::redacted_pointer;
     use super::redactor::bounded;
 
     /// The most findings that one line lists.
@@ -65,18 +65,18 @@ fn log(call: &Call<'_>, outcome: &Outcome, context: &Context<'_>) {
 
     let max = context.policy.max_attempts();
     let attempt = match outcome {
-        Outcome::Retry(retry) => retry.attempt,
-        Outcome::Blocked(blocked) => blocked.attempt,
-        Outcome::Proceed(proceed) => proceed.failed_attempts,
-        Outcome::Stopped { .. } | Outcome::Applied | Outcome::Ignored => 0,
+        AttemptOutcome::Retry(retry) => retry.attempt,
+        AttemptOutcome::Blocked(blocked) => blocked.attempt,
+        AttemptOutcome::Proceed(proceed) => proceed.failed_attempts,
+        AttemptOutcome::Stopped { .. } | AttemptOutcome::Applied | AttemptOutcome::Ignored => 0,
     };
     let Some(severity) = call.findings.iter().map(|finding| finding.severity).min() else { return };
-    // Notes beside errors are left for when the errors are gone.
+    // Notes are held back while there are errors.
     let told = || call.findings.iter().filter(|finding| finding.severity == severity);
     let errors: serde_json::Value = told()
         .take(MOST_LISTED)
         .map(|finding| {
-            let path = shown_pointer(&finding.field_path, context.redactor);
+            let path = redacted_pointer(&finding.field_path, context.redactor);
             serde_json::json!({"path": path, "code": bounded(finding.error_code.as_ref(), 16)})
         })
         .collect();
@@ -102,7 +102,7 @@ fn log(call: &Call<'_>, outcome: &Outcome, context: &Context<'_>) {
         Severity::Warning => event!(INFO, "Tool validation warned"),
         Severity::Info => event!(DEBUG, "Tool validation noted"),
     }
-    if matches!(outcome, Outcome::Blocked(blocked) if blocked.is_new) {
+    if matches!(outcome, AttemptOutcome::Blocked(blocked) if blocked.is_new) {
         event!(WARN, "Tool validation escalated");
     }
 }
@@ -151,7 +151,7 @@ mod tests {
 
     /// Writes down every increment as one line.
     #[derive(Default)]
-    struct Counters(Arc<Mutex<Vec<String>>>);
+    struct CounterLog(Arc<Mutex<Vec<String>>>);
 
     struct Counter(Arc<Mutex<Vec<String>>>, String);
 
@@ -163,7 +163,7 @@ mod tests {
         fn absolute(&self, _: u64) {}
     }
 
-    impl metrics::Recorder for Counters {
+    impl metrics::Recorder for CounterLog {
         fn describe_counter(
             &self,
             _: metrics::KeyName,
@@ -220,9 +220,9 @@ mod tests {
             .with_actual("s3cret")
     }
 
-    /// What operators see while a model fails twice, with a note between.
+    /// Returns the log and the metrics of a model that fails twice, with a note in between.
     fn observed() -> (String, String) {
-        let (log, counters) = (Arc::new(Mutex::new(String::new())), Counters::default());
+        let (log, counters) = (Arc::new(Mutex::new(String::new())), CounterLog::default());
         let tracker = RetryTracker::new(2);
         let (key, now) = (RetryKey::new("k"), Timestamp::from_unix_millis(0));
         let arguments = json!({"path": "s3cret"});
@@ -240,7 +240,7 @@ mod tests {
                     (3, &errors),
                     (4, &errors),
                 ] {
-                    let call = Call::new("read_file", "c", &arguments, findings, [0; 10])
+                    let call = TrackedCall::new("read_file", "c", &arguments, findings, [0; 10])
                         .with_correlation_id("abc-123")
                         .with_turn(turn);
                     tracker.call(&key, &call, now);

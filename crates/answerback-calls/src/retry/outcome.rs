@@ -4,17 +4,17 @@ use super::redactor::bounded;
 use super::{Escalation, Noted, Repetition};
 use crate::provider::ToolResult;
 
-/// What is to be done after an event.
+/// The action to take after an event.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum Outcome {
+pub enum AttemptOutcome {
     /// The call may run.
     Proceed(Proceed),
-    /// The model is told what is wrong and may try again.
+    /// The call does not run. The model gets the errors and may try again.
     Retry(Retry),
-    /// A person is asked; the model is told so.
+    /// The call waits for a person's decision, and the message says so.
     Blocked(Blocked),
-    /// A person said no; the model is told so.
+    /// A person rejected the call, and the message says so.
     Stopped {
         /// Why, in the person's words.
         reason: Option<String>,
@@ -29,9 +29,9 @@ pub enum Outcome {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Proceed {
-    /// Whether it runs because a person waived the check, and not because it is valid.
+    /// True if it runs because a person waived the check, and not because it is valid.
     pub waived: bool,
-    /// How many attempts failed before it.
+    /// The number of failed attempts before it.
     pub failed_attempts: u8,
     /// A person's words for the model, to go with the result.
     pub guidance: Option<String>,
@@ -47,19 +47,19 @@ pub struct Proceed {
 pub struct Retry {
     /// The number of this attempt, from 1.
     pub attempt: u8,
-    /// How many there may be.
+    /// The number of allowed attempts.
     pub max_attempts: u8,
-    /// Whether this very call opened the attempt; parallel ones share it.
+    /// True if this call opened the attempt. Parallel calls share an attempt.
     pub is_new: bool,
-    /// Whether the model is going round in circles.
+    /// The way in which the model repeats failed calls.
     pub repetition: Repetition,
-    /// What was wrong in the attempt before: from it follows what is fixed, still failing and new.
+    /// The errors of the previous attempt. They show which errors are fixed, still failing and new.
     pub previous: Vec<Noted>,
-    /// Whether more was wrong in the attempt before than `previous` lists.
+    /// True if the previous attempt had more errors than `previous` lists.
     pub previous_is_cut: bool,
     /// A person's words for the model, to go with the message.
     pub guidance: Option<String>,
-    /// With what a person wants the call to be made again. It is told instead of the message.
+    /// The arguments that a person wants the model to send, as text. It replaces the message.
     pub correction: Option<String>,
 }
 
@@ -67,28 +67,29 @@ pub struct Retry {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Blocked {
-    /// What the person is asked.
+    /// The question for the person.
     pub escalation: Box<Escalation>,
     /// The attempts that failed.
     pub attempt: u8,
-    /// How many there may be.
+    /// The number of allowed attempts.
     pub max_attempts: u8,
-    /// Whether a valid call would run all the same.
+    /// True if a valid call would run in spite of the block.
     pub allows_valid: bool,
-    /// Whether this very call caused the escalation; its case is to be opened once.
+    /// True if this call caused the escalation. Its case must be opened only once.
     pub is_new: bool,
-    /// Whether the model was going round in circles with this call.
+    /// The way in which this call repeats failed calls.
     pub repetition: Repetition,
 }
 
-impl Outcome {
-    /// Whether the call may run.
+impl AttemptOutcome {
+    /// Returns true if the call may run.
     pub fn may_run(&self) -> bool {
         matches!(self, Self::Proceed(_))
     }
 
-    /// What the model is told where this is settled: a blocked or a stopped key. The message of a
-    /// retry is made from the findings. It has fewer than `limit` characters, if that is 500 or more.
+    /// Returns the result for the model if its text is fixed: for a blocked or a stopped key. The message of
+    /// a retry depends on the findings. The text has fewer than `limit` characters, if `limit` is 500 or
+    /// more.
     pub fn tool_result(&self, tool: &str, tool_call_id: &str, limit: usize) -> Option<ToolResult> {
         match self {
             Self::Blocked(Blocked { escalation, allows_valid, .. }) => {

@@ -3,7 +3,7 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-/// What happens to valid calls while a key is blocked.
+/// The handling of valid calls while a key is blocked.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::exhaustive_enums, reason = "the contract defines exactly these two")]
@@ -15,38 +15,38 @@ pub enum WhileBlocked {
     AllowValid,
 }
 
-/// How often a model may try, and what happens then.
+/// The limit on attempts, and the consequences of reaching it.
 ///
 /// ```
-/// use answerback_calls::retry::Policy;
+/// use answerback_calls::retry::RetryPolicy;
 ///
-/// assert_eq!(Policy::default().max_attempts(), 3);
-/// assert_eq!(Policy::from(5).max_attempts(), 5);
+/// assert_eq!(RetryPolicy::default().max_attempts(), 3);
+/// assert_eq!(RetryPolicy::from(5).max_attempts(), 5);
 /// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Policy {
+pub struct RetryPolicy {
     max_attempts: u8,
-    /// What happens to valid calls while a key is blocked.
+    /// The handling of valid calls while a key is blocked.
     pub while_blocked: WhileBlocked,
-    /// Whether a call, an error set or an A-B-A that comes again is escalated at once.
+    /// Escalates at once when a call, a set of errors or an A-B-A pattern repeats.
     pub escalate_on_repetition: bool,
-    /// How long a key stays blocked, or stopped, without a decision, in seconds.
+    /// The time in seconds for which a key stays blocked or stopped without a decision.
     pub blocked_seconds: u32,
-    /// How long an open key is remembered without a call, in seconds.
+    /// The time in seconds for which an open key is remembered without a call.
     pub idle_seconds: u32,
 }
 
-impl Policy {
+impl RetryPolicy {
     /// The numbers of attempts that can be configured.
     pub const ATTEMPTS: RangeInclusive<u8> = 1..=10;
 
-    /// How many failing turns it takes until a person is asked.
+    /// The number of failing turns after which a person decides.
     pub const fn max_attempts(&self) -> u8 {
         self.max_attempts
     }
 
-    /// Sets how many failing turns it takes, held within [`Policy::ATTEMPTS`].
+    /// Sets how many failing turns it takes, held within [`RetryPolicy::ATTEMPTS`].
     #[must_use]
     pub fn with_max_attempts(mut self, attempts: u8) -> Self {
         self.max_attempts = attempts.clamp(*Self::ATTEMPTS.start(), *Self::ATTEMPTS.end());
@@ -82,7 +82,7 @@ impl Policy {
     }
 }
 
-impl Default for Policy {
+impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
             max_attempts: 3,
@@ -94,7 +94,7 @@ impl Default for Policy {
     }
 }
 
-impl From<u8> for Policy {
+impl From<u8> for RetryPolicy {
     fn from(max_attempts: u8) -> Self {
         Self::default().with_max_attempts(max_attempts)
     }
@@ -103,32 +103,32 @@ impl From<u8> for Policy {
 /// A policy for every tool: one for most, others by name.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Policies {
-    default: Policy,
-    tools: BTreeMap<String, Policy>,
+    default: RetryPolicy,
+    tools: BTreeMap<String, RetryPolicy>,
 }
 
 impl Policies {
     /// Sets the policy of one tool.
     #[must_use]
-    pub fn with_tool(mut self, tool: impl Into<String>, policy: impl Into<Policy>) -> Self {
+    pub fn with_tool(mut self, tool: impl Into<String>, policy: impl Into<RetryPolicy>) -> Self {
         self.tools.insert(tool.into(), policy.into());
         self
     }
 
     /// The policy that holds for a tool.
-    pub fn of(&self, tool: &str) -> &Policy {
+    pub fn of(&self, tool: &str) -> &RetryPolicy {
         self.tools.get(tool).unwrap_or(&self.default)
     }
 }
 
-impl From<Policy> for Policies {
-    fn from(default: Policy) -> Self {
+impl From<RetryPolicy> for Policies {
+    fn from(default: RetryPolicy) -> Self {
         Self { default, tools: BTreeMap::new() }
     }
 }
 
 impl From<u8> for Policies {
     fn from(max_attempts: u8) -> Self {
-        Policy::from(max_attempts).into()
+        RetryPolicy::from(max_attempts).into()
     }
 }

@@ -3,10 +3,10 @@ use std::collections::BTreeMap;
 use answerback_json::Timestamp;
 use hashbrown::HashTable;
 
-use super::{RetryKey, State};
+use super::{RetryKey, RetryState};
 
-/// A part of the tracker's keys, behind one lock. Whoever asks brings the hash of the key, which has
-/// chosen the shard already: no key is hashed twice.
+/// A part of the tracker's keys, behind one lock. The caller passes the hash of the key, which already
+/// selected the shard, so that no key is hashed twice.
 pub(super) struct Shard {
     /// The most open keys, and the most blocked ones.
     most: usize,
@@ -22,11 +22,11 @@ struct ShardEntry {
     hash: u64,
     key: RetryKey,
     /// Absent only between `take` and `put`.
-    state: Option<Box<State>>,
+    state: Option<Box<RetryState>>,
     /// The place in the order of open or blocked keys.
     serial: u64,
-    /// When the state is forgotten, in milliseconds since 1970. Like the attempts it is kept beside the
-    /// key: whoever only asks for them spares a look at the state, which lies elsewhere in memory.
+    /// The expiry of the state, in milliseconds since 1970. Like the attempts, it is stored next to the key.
+    /// A query for them then needs no access to the state, which is elsewhere in memory.
     expires: i64,
     attempts: u8,
     is_blocked: bool,
@@ -41,7 +41,7 @@ impl ShardEntry {
         now.unix_millis() >= self.expires
     }
 
-    fn keep(&mut self, state: State) {
+    fn keep(&mut self, state: RetryState) {
         self.expires = state.expires_millis();
         self.attempts = state.attempt_count();
         self.state = Some(Box::new(state));
@@ -58,13 +58,13 @@ impl Shard {
         self.entries.len()
     }
 
-    /// How many attempts of a key have failed; none when its time is up.
+    /// Returns the number of failed attempts of a key, or 0 if its state expired.
     pub(super) fn attempts(&self, hash: u64, key: &RetryKey, now: Timestamp) -> u8 {
         self.find(hash, key, now).map_or(0, |entry| entry.attempts)
     }
 
-    /// What is remembered of a key, unless its time is up.
-    pub(super) fn state(&self, hash: u64, key: &RetryKey, now: Timestamp) -> Option<&State> {
+    /// Returns the state of a key, or `None` if it expired.
+    pub(super) fn state(&self, hash: u64, key: &RetryKey, now: Timestamp) -> Option<&RetryState> {
         self.find(hash, key, now)?.state.as_deref()
     }
 
@@ -74,13 +74,13 @@ impl Shard {
     }
 
     /// Takes a state out; the next thing done with the key is `put`.
-    pub(super) fn take(&mut self, hash: u64, key: &RetryKey) -> Option<State> {
+    pub(super) fn take(&mut self, hash: u64, key: &RetryKey) -> Option<RetryState> {
         let entry = self.entries.find_mut(hash, |entry| entry.is(hash, key))?;
         entry.state.take().map(|state| *state)
     }
 
     /// Puts a state in, or forgets the key. Then the oldest keys beyond the bound give way.
-    pub(super) fn put(&mut self, hash: u64, key: &RetryKey, state: Option<State>) {
+    pub(super) fn put(&mut self, hash: u64, key: &RetryKey, state: Option<RetryState>) {
         let Some(state) = state else { return self.forget(hash, key) };
         let is_blocked = state.is_blocked();
         match self.entries.find_mut(hash, |entry| entry.is(hash, key)) {

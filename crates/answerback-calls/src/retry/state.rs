@@ -2,10 +2,10 @@ use answerback_json::{Digest, Timestamp, UuidV7};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::correction::{Correction, TOO_LONG};
+use super::correction::{CorrectedArguments, TOO_LONG};
 use super::fingerprint::Fingerprint;
 use super::redactor::bounded;
-use super::{Attempt, Call, Context, Escalation, Permit, Redactor, Sent};
+use super::{Attempt, Context, Escalation, Permit, Redactor, Sent, TrackedCall};
 
 /// Room for the preview of the original call, in bytes of JSON.
 const PREVIEW_BYTES: usize = 2048;
@@ -18,22 +18,22 @@ const REFERENCE_BYTES: usize = 128;
 /// Room for a person's words to the model, in bytes of JSON.
 const GUIDANCE_BYTES: usize = 1024;
 
-/// All that is remembered of a key, in one value that stays under [`State::MAX_BYTES`] as JSON.
+/// All that is remembered of a key, in one value that stays under [`RetryState::MAX_BYTES`] as JSON.
 ///
-/// Whoever keeps it only loads it, calls [`super::step()`] and swaps it in when nobody else did first.
-/// A key without a state has nothing to remember.
+/// Its owner loads it, calls [`super::step()`] and stores the result, if the state is unchanged. A key
+/// without a state has no history.
 #[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
-pub struct State {
+pub struct RetryState {
     #[serde(rename = "v")]
     version: Version,
     tool: String,
-    phase: Phase,
+    phase: RetryPhase,
     attempts: Vec<Attempt>,
     original: OriginalCall,
     /// The call that a person is asked about, where it is another than the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last: Option<Box<OriginalCall>>,
-    /// Whether the model has the answer to the last attempt.
+    /// True if the model has the reply to the last attempt.
     answered: bool,
     /// Calls that a person let run once although they fail.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -41,9 +41,9 @@ pub struct State {
     /// A person's words for the model, said once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     guidance: Option<String>,
-    /// A person's corrected arguments as the model is told them, until a call has run.
+    /// A person's corrected arguments, as sent to the model, until a call has run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    correction: Option<Correction>,
+    correction: Option<CorrectedArguments>,
     /// A person's corrected arguments, which run once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     permit: Option<Permit>,
@@ -58,7 +58,7 @@ struct Version;
 
 impl From<Version> for u8 {
     fn from(_: Version) -> Self {
-        State::VERSION
+        RetryState::VERSION
     }
 }
 
@@ -66,18 +66,21 @@ impl TryFrom<u8> for Version {
     type Error = String;
 
     fn try_from(number: u8) -> Result<Self, Self::Error> {
-        if number == State::VERSION {
+        if number == RetryState::VERSION {
             Ok(Self)
         } else {
-            Err(format!("a retry state of version {number}; this program reads {}", State::VERSION))
+            Err(format!(
+                "a retry state of version {number}; this program reads {}",
+                RetryState::VERSION
+            ))
         }
     }
 }
 
-/// Where a key stands.
+/// The phase that a key is in.
 #[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Phase {
+pub(super) enum RetryPhase {
     /// The model may try again.
     Open,
     /// A person is asked.
@@ -103,14 +106,14 @@ pub struct OriginalCall {
     pub arguments: String,
     /// The digest of its arguments, whole and as sent.
     pub digest: Digest,
-    /// Where its record is, if there is one.
+    /// The location of its record, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<String>,
 }
 
 impl OriginalCall {
-    fn of(call: &Call<'_>, digest: Digest, redactor: &dyn Redactor, room: usize) -> Self {
-        let shown = match (call.shown, call.arguments) {
+    fn of(call: &TrackedCall<'_>, digest: Digest, redactor: &dyn Redactor, room: usize) -> Self {
+        let shown = match (call.displayed_arguments, call.arguments) {
             (Some(value), _) | (None, Sent::Value(value)) => redactor.value(value).to_string(),
             (None, Sent::Text(text)) => redactor.text(&answerback_redaction::redact_cut(text)),
         };
@@ -123,7 +126,7 @@ impl OriginalCall {
     }
 }
 
-impl State {
+impl RetryState {
     /// The version of this layout.
     pub const VERSION: u8 = 1;
 
@@ -131,7 +134,7 @@ impl State {
     /// leaves and the next valid call takes away, comes on top.
     pub const MAX_BYTES: usize = 10_000;
 
-    /// How many attempts have failed.
+    /// Returns the number of failed attempts.
     pub fn attempt_count(&self) -> u8 {
         u8::try_from(self.attempts.len()).unwrap_or(u8::MAX)
     }
@@ -156,9 +159,9 @@ impl State {
         &self.tool
     }
 
-    /// Whether a person is asked, or said no.
+    /// Returns true if a person is deciding, or rejected the calls.
     pub fn is_blocked(&self) -> bool {
-        !matches!(self.phase, Phase::Open)
+        !matches!(self.phase, RetryPhase::Open)
     }
 
     /// When the key is forgotten.
@@ -171,20 +174,21 @@ impl State {
         self.expires
     }
 
-    /// Whether the key is to be forgotten.
+    /// Returns true if the key expired and can be deleted.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         now.unix_millis() >= self.expires
     }
 
-    /// What a person is asked, while one is. The same state gives the same record, so its digest holds.
+    /// Returns the question for a person, if one is open. Equal states give equal records, so the digest
+    /// stays valid.
     pub fn escalation(&self) -> Option<Escalation> {
         match &self.phase {
-            Phase::Blocked { case } => Some(Escalation::new(case.clone(), self)),
-            Phase::Open | Phase::Stopped { .. } => None,
+            RetryPhase::Blocked { case } => Some(Escalation::new(case.clone(), self)),
+            RetryPhase::Open | RetryPhase::Stopped { .. } => None,
         }
     }
 
-    /// The arguments of a person that run when the model sends what it was told.
+    /// Returns a person's arguments, which run when the model sends them as it received them.
     pub fn permit(&self) -> Option<&Permit> {
         self.permit.as_ref()
     }
@@ -196,7 +200,7 @@ impl State {
         self
     }
 
-    /// Forgets them: a permit is used once, and the model need not be told what ran.
+    /// Removes the permit. A permit is used once, and the model does not need a message about what ran.
     #[must_use]
     pub fn without_permit(mut self) -> Self {
         self.forget_correction();
@@ -208,11 +212,11 @@ impl State {
         self.correction = None;
     }
 
-    pub(super) fn open(call: &Call<'_>, digest: Digest, redactor: &dyn Redactor) -> Self {
+    pub(super) fn open(call: &TrackedCall<'_>, digest: Digest, redactor: &dyn Redactor) -> Self {
         Self {
             version: Version,
             tool: bounded(redactor.text(call.tool), TOOL_BYTES),
-            phase: Phase::Open,
+            phase: RetryPhase::Open,
             attempts: Vec::new(),
             original: OriginalCall::of(call, digest, redactor, PREVIEW_BYTES),
             last: None,
@@ -227,7 +231,7 @@ impl State {
 
     /// The state of a key whose attempts failed elsewhere: how many is all that is known of them.
     /// Nothing, when there were none.
-    pub fn after(attempts: u8, call: &Call<'_>, context: &Context<'_>) -> Option<Self> {
+    pub fn after(attempts: u8, call: &TrackedCall<'_>, context: &Context<'_>) -> Option<Self> {
         let mut state = Self::open(call, call.arguments.digest(), context.redactor);
         let at_millis = context.now.unix_millis();
         state.attempts = (0..attempts).map(|_| Attempt::unknown(at_millis)).collect();
@@ -236,7 +240,7 @@ impl State {
         (attempts > 0).then_some(state)
     }
 
-    pub(super) fn phase(&self) -> &Phase {
+    pub(super) fn phase(&self) -> &RetryPhase {
         &self.phase
     }
 
@@ -256,7 +260,7 @@ impl State {
     }
 
     /// The attempt that a failing call belongs to, if it does not open one of its own.
-    pub(super) fn shared_attempt(&self, call: &Call<'_>) -> Option<usize> {
+    pub(super) fn shared_attempt(&self, call: &TrackedCall<'_>) -> Option<usize> {
         /// More calls than this in one turn are not parallel calls, but a caller that never says
         /// that an answer was delivered; the model must not loop for ever because of it.
         const MOST_PARALLEL: u16 = 32;
@@ -282,11 +286,11 @@ impl State {
     pub(super) fn block(
         &mut self,
         case: UuidV7,
-        call: &Call<'_>,
+        call: &TrackedCall<'_>,
         digest: Digest,
         redactor: &dyn Redactor,
     ) {
-        self.phase = Phase::Blocked { case };
+        self.phase = RetryPhase::Blocked { case };
         self.forget_correction();
         let is_another = digest != self.original.digest;
         let shown = || Box::new(OriginalCall::of(call, digest, redactor, LAST_BYTES));
@@ -295,27 +299,27 @@ impl State {
 
     pub(super) fn stop(&mut self, reason: Option<&str>, redactor: &dyn Redactor) {
         let reason = reason.map(|reason| bounded(redactor.text(reason), GUIDANCE_BYTES));
-        self.phase = Phase::Stopped { reason };
+        self.phase = RetryPhase::Stopped { reason };
         self.forget_correction();
         // What a stopped key did no longer matters, and the reason needs the room.
         self.attempts.clear();
         self.last = None;
     }
 
-    /// Lets the calls that the person saw run once: the first one and the one that they were asked about. Others that
-    /// were made beside it nobody saw.
+    /// Lets the calls that the person saw run once: the first one, and the one that caused the escalation.
+    /// The person did not see other parallel calls.
     pub(super) fn waive(&mut self) {
         let seen = std::iter::once(&self.original).chain(self.last.as_deref());
         self.waived = seen.map(|call| Fingerprint::from(call.digest)).collect();
     }
 
-    pub(super) fn is_waived(&self, call: &Call<'_>) -> bool {
+    pub(super) fn is_waived(&self, call: &TrackedCall<'_>) -> bool {
         !self.waived.is_empty() && self.waived.contains(&Fingerprint::of_call(call.arguments))
     }
 
     /// Gives the model a full set of attempts again, with a person's words if there are any.
     pub(super) fn reopen(&mut self, guidance: Option<&str>) {
-        self.phase = Phase::Open;
+        self.phase = RetryPhase::Open;
         self.attempts.clear();
         self.last = None;
         self.answered = true;
@@ -325,17 +329,17 @@ impl State {
 
     /// The same with the arguments that the person wants to see.
     pub(super) fn reopen_corrected(&mut self, arguments: &Value, redactor: &dyn Redactor) {
-        let correction = Correction::of(arguments, redactor);
+        let correction = CorrectedArguments::of(arguments, redactor);
         self.reopen(correction.is_none().then_some(TOO_LONG));
         self.correction = correction;
     }
 
     /// The person's arguments, where they are not used up.
-    pub(super) fn correction(&self) -> Option<&Correction> {
+    pub(super) fn correction(&self) -> Option<&CorrectedArguments> {
         self.correction.as_ref()
     }
 
-    /// Whether the model is told less of them than what runs.
+    /// Returns true if the model gets less than what runs.
     pub(super) fn hides(&self) -> bool {
         self.permit.as_ref().is_some_and(Permit::hides)
     }

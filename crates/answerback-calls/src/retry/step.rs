@@ -1,21 +1,21 @@
 use answerback_json::{Timestamp, UuidV7};
 
 use super::fingerprint::Prints;
-use super::history::{Attempt, Room, repetition};
-use super::state::Phase;
+use super::history::{Attempt, AttemptSpace, repetition};
+use super::state::RetryPhase;
 use super::{
-    Blocked, Call, Event, Outcome, Policy, Proceed, Redactor, Repetition, Retry, State,
-    WhileBlocked,
+    AttemptOutcome, Blocked, Proceed, Redactor, Repetition, Retry, RetryEvent, RetryPolicy,
+    RetryState, TrackedCall, WhileBlocked,
 };
 use crate::case::Decision;
 
-/// What holds while a step is taken.
+/// The settings and the time of a step.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Context<'a> {
-    /// How often a model may try.
-    pub policy: &'a Policy,
-    /// What takes secrets out of what is kept.
+    /// The limit on attempts.
+    pub policy: &'a RetryPolicy,
+    /// Redacts secrets in everything that is stored.
     pub redactor: &'a dyn Redactor,
     /// The time.
     pub now: Timestamp,
@@ -23,7 +23,7 @@ pub struct Context<'a> {
 
 impl<'a> Context<'a> {
     /// The context of one step.
-    pub fn new(policy: &'a Policy, redactor: &'a dyn Redactor, now: Timestamp) -> Self {
+    pub fn new(policy: &'a RetryPolicy, redactor: &'a dyn Redactor, now: Timestamp) -> Self {
         Self { policy, redactor, now }
     }
 }
@@ -31,15 +31,15 @@ impl<'a> Context<'a> {
 /// The result of a step: what to remember, and what to do.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Step {
+pub struct RetryStep {
     /// The new state, or nothing when there is nothing left to remember.
-    pub state: Option<State>,
-    /// What to do.
-    pub outcome: Outcome,
+    pub state: Option<RetryState>,
+    /// The action to take.
+    pub outcome: AttemptOutcome,
 }
 
-impl Step {
-    fn new(state: impl Into<Option<State>>, outcome: Outcome) -> Self {
+impl RetryStep {
+    fn new(state: impl Into<Option<RetryState>>, outcome: AttemptOutcome) -> Self {
         Self { state: state.into(), outcome }
     }
 }
@@ -53,78 +53,83 @@ impl Step {
 /// - A call with warnings only, and one whose tool has no usable schema, costs nothing.
 ///
 /// ```
-/// use answerback_calls::retry::{Call, Context, Event, HideSecrets, Outcome, Policy, step};
+/// use answerback_calls::retry::{TrackedCall, Context, RetryEvent, HideSecrets, AttemptOutcome, RetryPolicy, step};
 /// use answerback_findings::{Severity, ValidationError};
 /// use answerback_json::Timestamp;
 ///
-/// let policy = Policy::from(2);
+/// let policy = RetryPolicy::from(2);
 /// let context = Context::new(&policy, &HideSecrets, Timestamp::from_unix_millis(0));
 /// let arguments = serde_json::json!({});
 /// let findings = [ValidationError::new("VAL-001", Severity::Error)];
-/// let call = |turn| Event::Call(Call::new("read_file", "c1", &arguments, &findings, [7; 10]).with_turn(turn));
+/// let call = |turn| RetryEvent::Call(TrackedCall::new("read_file", "c1", &arguments, &findings, [7; 10]).with_turn(turn));
 ///
 /// let first = step(None, call(1_u64), &context);
-/// assert!(matches!(&first.outcome, Outcome::Retry(retry) if retry.attempt == 1));
+/// assert!(matches!(&first.outcome, AttemptOutcome::Retry(retry) if retry.attempt == 1));
 /// let second = step(first.state, call(2), &context);
-/// assert!(matches!(&second.outcome, Outcome::Blocked(blocked) if blocked.is_new));
+/// assert!(matches!(&second.outcome, AttemptOutcome::Blocked(blocked) if blocked.is_new));
 /// ```
-pub fn step(state: Option<State>, event: Event<'_>, context: &Context<'_>) -> Step {
+pub fn step(state: Option<RetryState>, event: RetryEvent<'_>, context: &Context<'_>) -> RetryStep {
     let state = state.filter(|state| !state.is_expired(context.now));
     match event {
-        Event::Call(call) => on_call(state, &call, context),
-        Event::Delivered => on_delivery(state),
-        Event::Decision { case, decision } => on_decision(state, case, decision, context),
+        RetryEvent::Call(call) => on_call(state, &call, context),
+        RetryEvent::Delivered => on_delivery(state),
+        RetryEvent::Decision { case, decision } => on_decision(state, case, decision, context),
     }
 }
 
-fn on_call(state: Option<State>, call: &Call<'_>, context: &Context<'_>) -> Step {
+fn on_call(state: Option<RetryState>, call: &TrackedCall<'_>, context: &Context<'_>) -> RetryStep {
     let Some(mut state) = state else {
         return if call.is_failing() {
             on_failure(None, call, context)
         } else {
-            Step::new(None, Outcome::Proceed(Proceed::default()))
+            RetryStep::new(None, AttemptOutcome::Proceed(Proceed::default()))
         };
     };
     match state.phase() {
-        Phase::Stopped { reason } => {
+        RetryPhase::Stopped { reason } => {
             let reason = reason.clone();
-            Step::new(state, Outcome::Stopped { reason })
+            RetryStep::new(state, AttemptOutcome::Stopped { reason })
         }
-        Phase::Blocked { case } => {
+        RetryPhase::Blocked { case } => {
             let may_pass = context.policy.while_blocked == WhileBlocked::AllowValid;
             match (may_pass && !call.is_failing(), call.unchecked) {
                 (false, _) => blocked(state, context, false, Repetition::None),
                 // An unchecked call does not show that the model can make a valid one.
-                (true, true) => Step::new(state, Outcome::Proceed(Proceed::default())),
+                (true, true) => RetryStep::new(state, AttemptOutcome::Proceed(Proceed::default())),
                 (true, false) => {
                     let (failed_attempts, resolved) = (state.attempt_count(), Some(case.clone()));
                     let proceed = Proceed { failed_attempts, resolved, ..Proceed::default() };
-                    Step::new(None, Outcome::Proceed(proceed))
+                    RetryStep::new(None, AttemptOutcome::Proceed(proceed))
                 }
             }
         }
-        Phase::Open if call.is_failing() && !state.is_waived(call) => {
+        RetryPhase::Open if call.is_failing() && !state.is_waived(call) => {
             on_failure(Some(state), call, context)
         }
-        Phase::Open => {
+        RetryPhase::Open => {
             let proceed = Proceed {
                 waived: call.is_failing(),
                 failed_attempts: state.attempt_count(),
                 guidance: state.take_guidance(),
-                correction: state.correction().and_then(|it| it.beside_result(call)),
+                correction: state.correction().and_then(|it| it.result_note(call)),
                 resolved: None,
             };
-            // An unchecked call says nothing about whether the model has learnt.
+            // An unchecked call does not show whether the model corrected its mistake.
             let kept = call.unchecked.then_some(state);
-            Step::new(kept, Outcome::Proceed(proceed))
+            RetryStep::new(kept, AttemptOutcome::Proceed(proceed))
         }
     }
 }
 
-fn on_failure(state: Option<State>, call: &Call<'_>, context: &Context<'_>) -> Step {
+fn on_failure(
+    state: Option<RetryState>,
+    call: &TrackedCall<'_>,
+    context: &Context<'_>,
+) -> RetryStep {
     let policy = context.policy;
     let prints = Prints::of(call);
-    let mut state = state.unwrap_or_else(|| State::open(call, prints.digest, context.redactor));
+    let mut state =
+        state.unwrap_or_else(|| RetryState::open(call, prints.digest, context.redactor));
     let shared = state.shared_attempt(call);
     let index = shared.unwrap_or(state.attempts().len());
     let earlier = &state.attempts()[..index];
@@ -134,7 +139,7 @@ fn on_failure(state: Option<State>, call: &Call<'_>, context: &Context<'_>) -> S
     let others = state.attempts().iter().enumerate().filter(|(other, _)| *other != index);
     let others = others.map(|(_, attempt)| attempt);
     let remaining = usize::from(policy.max_attempts()).saturating_sub(others.clone().count());
-    let room = Room::beside(others, remaining);
+    let room = AttemptSpace::remaining(others, remaining);
     if shared.is_some() {
         if let Some(attempt) = state.attempt_mut(index) {
             attempt.join(call, &prints, room, context.redactor);
@@ -167,13 +172,20 @@ fn on_failure(state: Option<State>, call: &Call<'_>, context: &Context<'_>) -> S
         guidance,
         correction,
     };
-    Step::new(state, Outcome::Retry(retry))
+    RetryStep::new(state, AttemptOutcome::Retry(retry))
 }
 
 /// The answer of a blocked key.
-fn blocked(state: State, context: &Context<'_>, is_new: bool, repetition: Repetition) -> Step {
-    let Some(escalation) = state.escalation() else { return Step::new(state, Outcome::Ignored) };
-    let outcome = Outcome::Blocked(Blocked {
+fn blocked(
+    state: RetryState,
+    context: &Context<'_>,
+    is_new: bool,
+    repetition: Repetition,
+) -> RetryStep {
+    let Some(escalation) = state.escalation() else {
+        return RetryStep::new(state, AttemptOutcome::Ignored);
+    };
+    let outcome = AttemptOutcome::Blocked(Blocked {
         escalation: Box::new(escalation),
         attempt: state.attempt_count(),
         max_attempts: context.policy.max_attempts(),
@@ -181,23 +193,23 @@ fn blocked(state: State, context: &Context<'_>, is_new: bool, repetition: Repeti
         is_new,
         repetition,
     });
-    Step::new(state, outcome)
+    RetryStep::new(state, outcome)
 }
 
-fn on_delivery(mut state: Option<State>) -> Step {
-    let is_news = state.as_mut().is_some_and(State::answer);
-    Step::new(state, if is_news { Outcome::Applied } else { Outcome::Ignored })
+fn on_delivery(mut state: Option<RetryState>) -> RetryStep {
+    let is_news = state.as_mut().is_some_and(RetryState::answer);
+    RetryStep::new(state, if is_news { AttemptOutcome::Applied } else { AttemptOutcome::Ignored })
 }
 
 fn on_decision(
-    state: Option<State>,
+    state: Option<RetryState>,
     case: &UuidV7,
     decision: &Decision,
     context: &Context<'_>,
-) -> Step {
-    let Some(mut state) = state else { return Step::new(None, Outcome::Ignored) };
-    if !matches!(state.phase(), Phase::Blocked { case: asked } if asked == case) {
-        return Step::new(state, Outcome::Ignored);
+) -> RetryStep {
+    let Some(mut state) = state else { return RetryStep::new(None, AttemptOutcome::Ignored) };
+    if !matches!(state.phase(), RetryPhase::Blocked { case: asked } if asked == case) {
+        return RetryStep::new(state, AttemptOutcome::Ignored);
     }
     let (policy, redactor, now) = (context.policy, context.redactor, context.now);
     state.keep(now, policy.blocked_seconds);
@@ -211,7 +223,7 @@ fn on_decision(
         Decision::Reject { reason } => state.stop(reason.as_deref(), redactor),
         Decision::Defer { until } => state.keep_until(*until),
     }
-    Step::new(state, Outcome::Applied)
+    RetryStep::new(state, AttemptOutcome::Applied)
 }
 
 #[cfg(test)]
@@ -236,17 +248,17 @@ mod tests {
 
     /// A key that is driven by hand.
     struct Key {
-        policy: Policy,
-        state: Option<State>,
+        policy: RetryPolicy,
+        state: Option<RetryState>,
         seconds: i64,
     }
 
     impl Key {
-        fn new(policy: impl Into<Policy>) -> Self {
+        fn new(policy: impl Into<RetryPolicy>) -> Self {
             Self { policy: policy.into(), state: None, seconds: 0 }
         }
 
-        fn take(&mut self, event: Event<'_>) -> Outcome {
+        fn take(&mut self, event: RetryEvent<'_>) -> AttemptOutcome {
             let context = Context::new(&self.policy, &HideSecrets, at(self.seconds));
             let step = step(self.state.take(), event, &context);
             self.state = step.state;
@@ -258,40 +270,44 @@ mod tests {
             arguments: &Value,
             findings: &[ValidationError],
             turn: Option<u64>,
-        ) -> Outcome {
-            let mut call = Call::new("read_file", "call_1", arguments, findings, [7; 10]);
+        ) -> AttemptOutcome {
+            let mut call = TrackedCall::new("read_file", "call_1", arguments, findings, [7; 10]);
             call.turn = turn.map(Turn::from);
-            self.take(Event::Call(call))
+            self.take(RetryEvent::Call(call))
         }
 
         /// Another failing call, in a turn of its own.
-        fn fail(&mut self, turn: u64) -> Outcome {
+        fn fail(&mut self, turn: u64) -> AttemptOutcome {
             let errors = [finding("VAL-001", "/path", Severity::Error)];
             self.call(&json!({ "turn": turn }), &errors, Some(turn))
         }
 
-        fn succeed(&mut self) -> Outcome {
+        fn succeed(&mut self) -> AttemptOutcome {
             self.call(&json!({"path": "a"}), &[], None)
         }
 
-        fn decide(&mut self, decision: &Decision) -> Outcome {
-            let escalation = self.state.as_ref().and_then(State::escalation);
+        fn decide(&mut self, decision: &Decision) -> AttemptOutcome {
+            let escalation = self.state.as_ref().and_then(RetryState::escalation);
             let case = escalation.map_or_else(|| UuidV7::from_time(at(0), [0; 10]), |one| one.id);
-            self.take(Event::Decision { case: &case, decision })
+            self.take(RetryEvent::Decision { case: &case, decision })
         }
     }
 
     /// The outcome in one line.
-    fn told(outcome: &Outcome) -> String {
+    fn told(outcome: &AttemptOutcome) -> String {
         match outcome {
-            Outcome::Proceed(proceed) if proceed.waived => "waived".into(),
-            Outcome::Proceed(_) => "proceed".into(),
-            Outcome::Retry(retry) => format!("retry {}/{}", retry.attempt, retry.max_attempts),
-            Outcome::Blocked(blocked) if blocked.is_new => format!("escalate {}", blocked.attempt),
-            Outcome::Blocked(_) => "blocked".into(),
-            Outcome::Stopped { .. } => "stopped".into(),
-            Outcome::Applied => "applied".into(),
-            Outcome::Ignored => "ignored".into(),
+            AttemptOutcome::Proceed(proceed) if proceed.waived => "waived".into(),
+            AttemptOutcome::Proceed(_) => "proceed".into(),
+            AttemptOutcome::Retry(retry) => {
+                format!("retry {}/{}", retry.attempt, retry.max_attempts)
+            }
+            AttemptOutcome::Blocked(blocked) if blocked.is_new => {
+                format!("escalate {}", blocked.attempt)
+            }
+            AttemptOutcome::Blocked(_) => "blocked".into(),
+            AttemptOutcome::Stopped { .. } => "stopped".into(),
+            AttemptOutcome::Applied => "applied".into(),
+            AttemptOutcome::Ignored => "ignored".into(),
         }
     }
 
@@ -309,7 +325,7 @@ mod tests {
         let long = json!({"path": "x"});
         let third = fail("VAL-009", "/path", "maxLength", "string with max length 4096", long, 3);
         assert_eq!((told(&first), told(&second)), ("retry 1/3".into(), "retry 2/3".into()));
-        let Outcome::Blocked(blocked) = &third else { panic!("{third:?}") };
+        let AttemptOutcome::Blocked(blocked) = &third else { panic!("{third:?}") };
         insta::assert_snapshot!(blocked.escalation.summary, @"
         Tool 'read_file' validation failed after 3 attempts.
 
@@ -341,8 +357,8 @@ mod tests {
         let errors = [finding("VAL-001", "/path", Severity::Error)];
         let fail = |key: &mut Key| told(&key.call(&json!({}), &errors, None));
         assert_eq!([fail(&mut key), fail(&mut key)], ["retry 1/3", "retry 1/3"]);
-        assert_eq!(told(&key.take(Event::Delivered)), "applied");
-        assert_eq!(told(&key.take(Event::Delivered)), "ignored");
+        assert_eq!(told(&key.take(RetryEvent::Delivered)), "applied");
+        assert_eq!(told(&key.take(RetryEvent::Delivered)), "ignored");
         assert_eq!([fail(&mut key), fail(&mut key)], ["retry 2/3", "retry 2/3"]);
         assert_eq!(key.state.as_ref().unwrap().attempts()[1].calls, 2);
     }
@@ -366,27 +382,30 @@ mod tests {
         assert_eq!(key.state, None);
         key.fail(1);
         let before = key.state.clone();
-        // A schema that cannot be used says nothing about the model.
+        // A schema that cannot be used is not the model's fault.
         let errors = [finding("VAL-001", "/path", Severity::Error)];
         let arguments = json!({});
-        let call = Call::new("read_file", "1", &arguments, &errors, [0; 10]).with_unchecked(true);
-        assert_eq!(told(&key.take(Event::Call(call))), "proceed");
+        let call =
+            TrackedCall::new("read_file", "1", &arguments, &errors, [0; 10]).with_unchecked(true);
+        assert_eq!(told(&key.take(RetryEvent::Call(call))), "proceed");
         assert_eq!(key.state, before);
         // A valid call closes the key, and the next failure is the first again.
-        assert!(matches!(key.succeed(), Outcome::Proceed(proceed) if proceed.failed_attempts == 1));
+        assert!(
+            matches!(key.succeed(), AttemptOutcome::Proceed(proceed) if proceed.failed_attempts == 1)
+        );
         assert_eq!(key.state, None);
         assert_eq!(told(&key.fail(2)), "retry 1/2");
     }
 
     #[test]
     fn a_blocked_key_answers_at_once_until_its_time_is_up() {
-        let mut key = Key::new(Policy::from(1).with_while_blocked(WhileBlocked::Block));
+        let mut key = Key::new(RetryPolicy::from(1).with_while_blocked(WhileBlocked::Block));
         assert_eq!(told(&key.fail(1)), "escalate 1");
-        let asked = key.state.as_ref().and_then(State::escalation).unwrap();
+        let asked = key.state.as_ref().and_then(RetryState::escalation).unwrap();
         key.seconds = 899;
         assert_eq!([told(&key.fail(2)), told(&key.succeed())], ["blocked", "blocked"]);
         // The record, and so its digest, is the same each time.
-        let again = key.state.as_ref().and_then(State::escalation).unwrap();
+        let again = key.state.as_ref().and_then(RetryState::escalation).unwrap();
         assert_eq!((again.digest(), again.case(at(900)).digest), (asked.digest(), asked.digest()));
         key.seconds = 900;
         assert_eq!(told(&key.fail(3)), "escalate 1");
@@ -396,16 +415,16 @@ mod tests {
     fn a_valid_call_runs_and_closes_the_escalation() {
         let mut key = Key::new(1);
         assert_eq!([told(&key.fail(1)), told(&key.fail(2))], ["escalate 1", "blocked"]);
-        let asked = key.state.as_ref().and_then(State::escalation).unwrap();
+        let asked = key.state.as_ref().and_then(RetryState::escalation).unwrap();
         // What was not checked shows nothing.
         let arguments = json!({});
-        let mut unchecked = Call::new("read_file", "c", &arguments, &[], [7; 10]);
+        let mut unchecked = TrackedCall::new("read_file", "c", &arguments, &[], [7; 10]);
         unchecked.unchecked = true;
-        let outcome = key.take(Event::Call(unchecked));
-        assert!(matches!(&outcome, Outcome::Proceed(proceed) if proceed.resolved.is_none()));
+        let outcome = key.take(RetryEvent::Call(unchecked));
+        assert!(matches!(&outcome, AttemptOutcome::Proceed(proceed) if proceed.resolved.is_none()));
         assert!(key.state.is_some());
         let outcome = key.succeed();
-        let Outcome::Proceed(proceed) = &outcome else { panic!("{outcome:?}") };
+        let AttemptOutcome::Proceed(proceed) = &outcome else { panic!("{outcome:?}") };
         assert_eq!((proceed.resolved.as_ref(), proceed.failed_attempts), (Some(&asked.id), 1));
         assert!(key.state.is_none());
         assert_eq!(told(&key.fail(3)), "escalate 1");
@@ -422,10 +441,10 @@ mod tests {
         let outcome = key.call(&json!({}), &errors, Some(2));
         assert!(matches!(
             &outcome,
-            Outcome::Retry(retry) if retry.repetition == Repetition::SameCall { attempt: 1 }
+            AttemptOutcome::Retry(retry) if retry.repetition == Repetition::SameCall { attempt: 1 }
                 && retry.previous[0].path == "/path"
         ));
-        let mut key = Key::new(Policy::from(5).with_escalate_on_repetition(true));
+        let mut key = Key::new(RetryPolicy::from(5).with_escalate_on_repetition(true));
         key.call(&json!({}), &errors, Some(1));
         assert_eq!(told(&key.call(&json!({}), &errors, Some(2))), "escalate 2");
     }
@@ -437,10 +456,12 @@ mod tests {
         for (sent, outcome) in [(&first, "waived"), (&last, "waived"), (&beside, "retry 1/2")] {
             let mut key = Key::new(2);
             key.call(&first, &errors, Some(1));
-            let Outcome::Blocked(blocked) = key.call(&last, &errors, Some(2)) else { panic!() };
+            let AttemptOutcome::Blocked(blocked) = key.call(&last, &errors, Some(2)) else {
+                panic!()
+            };
             let shown = blocked.escalation.last_call.map(|call| call.arguments);
             assert_eq!(shown.as_deref(), Some(r#"{"n":2}"#));
-            // Made in the same turn, and shown to nobody.
+            // This call was made in the same turn, and the person did not see it.
             assert_eq!(told(&key.call(&beside, &errors, Some(2))), "blocked");
             key.decide(&Decision::Approve);
             assert_eq!(told(&key.call(sent, &errors, Some(3))), outcome, "{sent}");
@@ -453,7 +474,7 @@ mod tests {
         key.fail(1);
         key.fail(2);
         assert_eq!(told(&key.decide(&Decision::Approve)), "applied");
-        // Not for a call that nobody saw, which is counted like any other …
+        // A waiver does not cover a call that the person did not see. Such a call is counted as usual …
         assert_eq!(told(&key.fail(9)), "retry 1/2");
         // … but for the one that was shown, and for that one once.
         assert_eq!(told(&key.fail(2)), "waived");
@@ -470,7 +491,7 @@ mod tests {
         };
         let mut key = corrected();
         for turn in [4, 5] {
-            let Outcome::Retry(retry) = key.fail(turn) else { panic!() };
+            let AttemptOutcome::Retry(retry) = key.fail(turn) else { panic!() };
             assert_eq!(retry.guidance, None);
             insta::allow_duplicates! {
                 insta::assert_snapshot!(retry.correction.unwrap(), @r#"
@@ -480,14 +501,14 @@ mod tests {
                 "#);
             }
         }
-        // Whoever sends it has heard it …
-        let Outcome::Proceed(proceed) = key.call(&json!({"path": "a"}), &[], None) else {
+        // The model received the correction, so the result has no note …
+        let AttemptOutcome::Proceed(proceed) = key.call(&json!({"path": "a"}), &[], None) else {
             panic!()
         };
         assert_eq!((proceed.correction, key.state), (None, None));
-        // … and whoever finds another way need not be sent round again.
+        // … and a model that finds another way does not need one either.
         let own_way = corrected().call(&json!({"path": "b"}), &[], None);
-        let Outcome::Proceed(proceed) = own_way else { panic!() };
+        let AttemptOutcome::Proceed(proceed) = own_way else { panic!() };
         insta::assert_snapshot!(proceed.correction.unwrap(), @r#"This call ran as it was sent. A person had corrected the one that failed before it to these arguments: {"path":"a"}"#);
         // Who fails to the end asks anew.
         let mut key = corrected();
@@ -512,9 +533,9 @@ mod tests {
             key.fail(1);
             key.fail(2);
             key.decide(&decision);
-            let Outcome::Retry(retry) = key.fail(3) else { panic!() };
+            let AttemptOutcome::Retry(retry) = key.fail(3) else { panic!() };
             assert_eq!((retry.attempt, retry.guidance), (1, Some(words)));
-            let Outcome::Blocked(blocked) = key.fail(4) else { panic!() };
+            let AttemptOutcome::Blocked(blocked) = key.fail(4) else { panic!() };
             // The second round has its own history and the first call that ever failed.
             assert_eq!(blocked.escalation.attempts.len(), 2);
             assert_eq!(blocked.escalation.original_call.arguments, r#"{"turn":1}"#);
@@ -546,9 +567,12 @@ mod tests {
         key.fail(1);
         let mut stored = serde_json::to_value(&key.state).unwrap();
         assert_eq!(stored["v"], 1);
-        assert_eq!(serde_json::from_value::<Option<State>>(stored.clone()).unwrap(), key.state);
+        assert_eq!(
+            serde_json::from_value::<Option<RetryState>>(stored.clone()).unwrap(),
+            key.state
+        );
         stored["v"] = 2.into();
-        let error = serde_json::from_value::<State>(stored).unwrap_err();
+        let error = serde_json::from_value::<RetryState>(stored).unwrap_err();
         assert!(error.to_string().contains("version 2"), "{error}");
     }
 
@@ -631,11 +655,11 @@ mod tests {
         prop_oneof![12 => call, 3 => Just(Any::Delivered), 2 => decision, 1 => any::<u16>().prop_map(Any::Wait)]
     }
 
-    fn any_policy() -> impl Strategy<Value = Policy> {
+    fn any_policy() -> impl Strategy<Value = RetryPolicy> {
         (any::<u8>(), any::<bool>(), any::<bool>(), 0..2000_u32).prop_map(
             |(most, valid, circles, seconds)| {
                 let blocked = if valid { WhileBlocked::AllowValid } else { WhileBlocked::Block };
-                Policy::from(most)
+                RetryPolicy::from(most)
                     .with_while_blocked(blocked)
                     .with_escalate_on_repetition(circles)
                     .with_blocked_seconds(seconds)
@@ -644,27 +668,27 @@ mod tests {
     }
 
     /// Runs the events and checks after each what must always hold.
-    fn run(policy: Policy, events: &[Any]) -> (Option<State>, Vec<Outcome>) {
+    fn run(policy: RetryPolicy, events: &[Any]) -> (Option<RetryState>, Vec<AttemptOutcome>) {
         let mut key = Key::new(policy);
         let mut outcomes = Vec::new();
         for event in events {
-            let before = key.state.as_ref().map_or(0, State::attempt_count);
+            let before = key.state.as_ref().map_or(0, RetryState::attempt_count);
             let outcome = match event {
                 Any::Call { tool, id, value, text, findings, turn, unchecked } => {
                     let mut call = match value {
-                        Some(value) => Call::new(tool, id, value, findings, [7; 10]),
-                        None => Call::new(tool, id, text.as_str(), findings, [7; 10]),
+                        Some(value) => TrackedCall::new(tool, id, value, findings, [7; 10]),
+                        None => TrackedCall::new(tool, id, text.as_str(), findings, [7; 10]),
                     };
                     call.unchecked = *unchecked;
                     call.turn = turn.map(|turn| Turn::from(u64::from(turn)));
                     call.record = Some(text);
-                    key.take(Event::Call(call))
+                    key.take(RetryEvent::Call(call))
                 }
-                Any::Delivered => key.take(Event::Delivered),
+                Any::Delivered => key.take(RetryEvent::Delivered),
                 Any::Decision { decision, right: true } => key.decide(decision),
                 Any::Decision { decision, right: false } => {
                     let case = UuidV7::from_time(at(-1), [1; 10]);
-                    key.take(Event::Decision { case: &case, decision })
+                    key.take(RetryEvent::Decision { case: &case, decision })
                 }
                 Any::Wait(seconds) => {
                     key.seconds += i64::from(*seconds) / 64;
@@ -673,13 +697,13 @@ mod tests {
             };
             if let Some(state) = &key.state {
                 let stored = serde_json::to_string(state).unwrap();
-                assert!(stored.len() < State::MAX_BYTES, "{} bytes", stored.len());
-                assert_eq!(serde_json::from_str::<State>(&stored).unwrap(), *state);
+                assert!(stored.len() < RetryState::MAX_BYTES, "{} bytes", stored.len());
+                assert_eq!(serde_json::from_str::<RetryState>(&stored).unwrap(), *state);
                 assert!(state.is_blocked() || state.attempt_count() < policy.max_attempts());
                 assert!(state.attempt_count() <= policy.max_attempts());
                 assert!(state.attempt_count() <= before + 1);
             }
-            if let Outcome::Retry(retry) = &outcome {
+            if let AttemptOutcome::Retry(retry) = &outcome {
                 assert!((1..policy.max_attempts()).contains(&retry.attempt));
             }
             outcomes.push(outcome);
@@ -705,7 +729,7 @@ mod tests {
             circles in any::<bool>(),
             fails in prop::collection::vec(0..4_u64, 0..30),
         ) {
-            let mut key = Key::new(Policy::from(most).with_escalate_on_repetition(circles));
+            let mut key = Key::new(RetryPolicy::from(most).with_escalate_on_repetition(circles));
             for turn in fails {
                 key.fail(turn);
             }
@@ -725,8 +749,8 @@ mod tests {
             key
         };
         let mut key = corrected();
-        key.policy = Policy::from(2);
-        let Outcome::Retry(retry) = key.fail(2) else { panic!() };
+        key.policy = RetryPolicy::from(2);
+        let AttemptOutcome::Retry(retry) = key.fail(2) else { panic!() };
         insta::assert_snapshot!(retry.correction.unwrap(), @r#"
         The call did not run. A person corrected it: call the tool 'read_file' again with exactly these arguments.
 
@@ -734,9 +758,9 @@ mod tests {
 
         Send marks such as [redacted: token] as they are: what they stand for is filled in.
         "#);
-        // What ran is not told again.
-        key.state = key.state.map(State::without_permit);
-        let Outcome::Proceed(proceed) = key.succeed() else { panic!() };
+        // The arguments that ran are not sent again.
+        key.state = key.state.map(RetryState::without_permit);
+        let AttemptOutcome::Proceed(proceed) = key.succeed() else { panic!() };
         assert_eq!((proceed.correction, key.state), (None, None));
         // A call that fails again asks anew, and what was allowed before is void.
         let mut key = corrected();
@@ -770,17 +794,17 @@ mod tests {
             for turn in 0..10_u64 {
                 for parallel in 0..3 {
                     let arguments = json!({"round": round, "turn": turn, "parallel": parallel, "a": &arguments});
-                    let call = Call::new(&long, &long, &arguments, &findings, [7; 10])
+                    let call = TrackedCall::new(&long, &long, &arguments, &findings, [7; 10])
                         .with_record(&long)
                         .with_turn(u64::MAX - turn);
-                    key.take(Event::Call(call));
+                    key.take(RetryEvent::Call(call));
                     longest = longest.max(serde_json::to_string(&key.state).unwrap().len());
                 }
             }
             key.decide(&Decision::Modify { arguments: json!({ "a": long[..240] }) });
             assert!(key.state.as_ref().unwrap().correction().is_some());
         }
-        assert!((8000..State::MAX_BYTES).contains(&longest), "{longest} bytes");
+        assert!((8000..RetryState::MAX_BYTES).contains(&longest), "{longest} bytes");
     }
 
     #[test]
@@ -791,7 +815,7 @@ mod tests {
         key.call(&json!({"limit": "x"}), &errors("VAL-002", "/limit"), Some(1));
         key.call(&json!({"n": 3}), &errors("VAL-001", "/path"), Some(1));
         let outcome = key.call(&json!({"n": 4}), &errors("VAL-005", "/nam"), Some(2));
-        let Outcome::Blocked(blocked) = outcome else { panic!("{outcome:?}") };
+        let AttemptOutcome::Blocked(blocked) = outcome else { panic!("{outcome:?}") };
         let attempts = serde_json::to_value(&blocked.escalation.attempts).unwrap();
         insta::assert_snapshot!(attempts, @r#"[{"attempt":1,"summary":"Missing required field 'path'; 2 more errors","errors":[{"code":"VAL-001","path":"/path","count":2,"message":"Missing required field 'path'"},{"code":"VAL-002","path":"/limit","count":1,"message":"Type mismatch on 'limit' (got: string)"}],"omitted":0},{"attempt":2,"summary":"Unknown field 'nam'","errors":[{"code":"VAL-005","path":"/nam","count":1,"message":"Unknown field 'nam'"}],"omitted":0}]"#);
     }
@@ -813,7 +837,7 @@ mod tests {
                 if is_open && count > 0 {
                     *sent.entry(turn).or_default() += u32::try_from(count).unwrap();
                 }
-                if let Outcome::Blocked(blocked) = outcome {
+                if let AttemptOutcome::Blocked(blocked) = outcome {
                     escalation = Some(blocked.escalation);
                 }
                 if count == 0 {

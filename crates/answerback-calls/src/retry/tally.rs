@@ -2,19 +2,20 @@ use std::collections::BTreeMap;
 
 use answerback_findings::ValidationError;
 
-use super::history::shown_place;
+use super::history::redacted_place;
 use super::redactor::bounded;
-use super::{Call, Redactor};
+use super::{Redactor, TrackedCall};
 
-/// The most tools that are counted by name.
+/// The most tools that are labels by name.
 const MOST_TOOLS: usize = 1000;
-/// The most places of one tool that are counted by name.
+/// The most places of one tool that are labels by name.
 const MOST_PLACES: usize = 200;
-/// What is counted beyond these bounds: names come from models and would otherwise never end.
+/// The name under which everything beyond these bounds is labels. Models invent names, so their number is
+/// unlimited.
 const OTHER: &str = "(other)";
-/// What metrics call every tool that nobody has.
+/// The label of all unknown tools in metrics.
 const UNKNOWN: &str = "(unknown)";
-/// A tool is judged from this many failing calls on.
+/// The number of failing calls from which a tool's places can be suspects.
 const ENOUGH_FAILURES: u64 = 10;
 
 /// A kind of error at one place of a tool's arguments: the code and the place.
@@ -57,13 +58,13 @@ pub struct Suspect {
     pub failed: u64,
 }
 
-/// What one call added: the bounded names under which it was counted.
+/// The names under which one call was labels, with bounded cardinality.
 #[cfg_attr(
     not(any(feature = "metrics", test)),
     expect(dead_code, reason = "only counters need the names")
 )]
-pub(super) struct Counted {
-    /// What metrics call the tool.
+pub(super) struct CallLabels {
+    /// The tool's label in metrics.
     pub(super) label: String,
     pub(super) places: Vec<FailurePlace>,
     /// Places that became suspect with this call.
@@ -72,11 +73,11 @@ pub(super) struct Counted {
 
 impl FailureTally {
     /// Counts a checked call.
-    pub fn record(&mut self, call: &Call<'_>, redactor: &dyn Redactor) {
+    pub fn record(&mut self, call: &TrackedCall<'_>, redactor: &dyn Redactor) {
         self.count(call, redactor);
     }
 
-    pub(super) fn count(&mut self, call: &Call<'_>, redactor: &dyn Redactor) -> Counted {
+    pub(super) fn count(&mut self, call: &TrackedCall<'_>, redactor: &dyn Redactor) -> CallLabels {
         let mut tool = bounded(redactor.text(call.tool), 128);
         if self.tools.len() >= MOST_TOOLS && !self.tools.contains_key(&tool) {
             OTHER.clone_into(&mut tool);
@@ -85,9 +86,9 @@ impl FailureTally {
         tally.calls += 1;
         // A person who reads a summary wants the name; a metric must not grow with what models make up.
         let label = if call.unknown_tool { UNKNOWN.to_owned() } else { tool };
-        let mut counted = Counted { label, places: Vec::new(), suspects: Vec::new() };
+        let mut labels = CallLabels { label, places: Vec::new(), suspects: Vec::new() };
         if !call.is_failing() {
-            return counted;
+            return labels;
         }
         tally.failed += 1;
         let mut places: Vec<FailurePlace> = call
@@ -107,11 +108,11 @@ impl FailureTally {
                 None => drop(tally.places.insert(place.clone(), 1)),
             }
             if !was_suspect && tally.is_suspect(&place, 0) {
-                counted.suspects.push(place.clone());
+                labels.suspects.push(place.clone());
             }
-            counted.places.push(place);
+            labels.places.push(place);
         }
-        counted
+        labels
     }
 
     /// The counts, by tool.
@@ -141,7 +142,7 @@ impl FailureTally {
 }
 
 impl ToolTally {
-    /// Whether a place has half of the tool's failures, `fewer` failing calls ago.
+    /// Returns true if a place has half of the tool's failures, `fewer` failing calls ago.
     fn is_suspect(&self, place: &FailurePlace, fewer: u64) -> bool {
         // Broken JSON, an invented tool and what found no room say nothing about one schema's place.
         let speaks = place.0 != "VAL-004" && !place.1.is_empty() && place.1 != OTHER;
@@ -156,9 +157,9 @@ fn place(finding: &ValidationError, redactor: &dyn Redactor) -> FailurePlace {
     let code = bounded(finding.error_code.as_ref(), 16);
     let path = if code == "VAL-005" {
         let parent = finding.field_path.split_last().map(|(parent, _)| parent).unwrap_or_default();
-        shown_place(&parent, redactor) + "/?"
+        redacted_place(&parent, redactor) + "/?"
     } else {
-        shown_place(&finding.field_path, redactor)
+        redacted_place(&finding.field_path, redactor)
     };
     (code, path)
 }
@@ -180,11 +181,12 @@ mod tests {
         let (findings, arguments) = ([finding("VAL-008", "")], json!({}));
         let mut tally = FailureTally::default();
         for tool in ["made", "up"] {
-            let call = Call::new(tool, "1", &arguments, &findings, [0; 10]).with_unknown_tool(true);
+            let call =
+                TrackedCall::new(tool, "1", &arguments, &findings, [0; 10]).with_unknown_tool(true);
             assert_eq!(tally.count(&call, &HideSecrets).label, "(unknown)");
         }
-        let counted: Vec<_> = tally.tools().map(|(tool, tally)| (tool, tally.calls)).collect();
-        assert_eq!(counted, [("made", 1), ("up", 1)]);
+        let labels: Vec<_> = tally.tools().map(|(tool, tally)| (tool, tally.calls)).collect();
+        assert_eq!(labels, [("made", 1), ("up", 1)]);
     }
 
     #[test]
@@ -198,9 +200,9 @@ mod tests {
                 finding("VAL-005", &format!("/made_up_{round}")),
             ];
             let findings = if round % 4 == 0 { &findings[1..] } else { &findings[..] };
-            let call = Call::new("sort_list", "1", &arguments, findings, [0; 10]);
+            let call = TrackedCall::new("sort_list", "1", &arguments, findings, [0; 10]);
             new += tally.count(&call, &HideSecrets).suspects.len();
-            tally.record(&Call::new("fine", "1", &arguments, &[], [0; 10]), &HideSecrets);
+            tally.record(&TrackedCall::new("fine", "1", &arguments, &[], [0; 10]), &HideSecrets);
         }
         let suspects = tally.suspects();
         assert_eq!(
@@ -223,9 +225,15 @@ mod tests {
         for index in 0..MOST_TOOLS + 50 {
             let findings = [finding("VAL-008", "")];
             let tool = format!("tool-{index}");
-            tally.record(&Call::new(&tool, "1", &arguments, &findings, [0; 10]), &HideSecrets);
+            tally.record(
+                &TrackedCall::new(&tool, "1", &arguments, &findings, [0; 10]),
+                &HideSecrets,
+            );
             let findings = [finding("VAL-001", &format!("/field-{index}"))];
-            tally.record(&Call::new("one", "1", &arguments, &findings, [0; 10]), &HideSecrets);
+            tally.record(
+                &TrackedCall::new("one", "1", &arguments, &findings, [0; 10]),
+                &HideSecrets,
+            );
         }
         assert_eq!(tally.tools().count(), MOST_TOOLS + 1);
         let (_, one) = tally.tools().find(|(tool, _)| *tool == "one").unwrap();

@@ -5,12 +5,12 @@ use answerback_json::{Timestamp, UuidV7};
 
 use super::shard::Shard;
 use super::{
-    Call, Context, Event, FailureTally, HideSecrets, Outcome, Policies, Redactor, RetryKey, State,
-    Suspect, observe, step,
+    AttemptOutcome, Context, FailureTally, HideSecrets, Policies, Redactor, RetryEvent, RetryKey,
+    RetryState, Suspect, TrackedCall, observe, step,
 };
 use crate::case::Decision;
 
-/// Keeps the [`State`] of every key in memory: a lookup is O(1), and threads that work on different
+/// Keeps the [`RetryState`] of every key in memory: a lookup is O(1), and threads that work on different
 /// keys hardly ever wait for each other.
 ///
 /// Memory is bounded. Keys forget themselves after a time. Beyond the most open keys (100,000 unless
@@ -19,7 +19,7 @@ use crate::case::Decision;
 /// blocked keys, the one that was blocked first gives way to the new one.
 ///
 /// ```
-/// use answerback_calls::retry::{Call, Outcome, RetryKey, RetryTracker};
+/// use answerback_calls::retry::{TrackedCall, AttemptOutcome, RetryKey, RetryTracker};
 /// use answerback_findings::{Severity, ValidationError};
 /// use answerback_json::Timestamp;
 ///
@@ -28,13 +28,13 @@ use crate::case::Decision;
 /// let now = Timestamp::from_unix_millis(0);
 /// let arguments = serde_json::json!({});
 /// let findings = [ValidationError::new("VAL-001", Severity::Error)];
-/// let call = Call::new("read_file", "c1", &arguments, &findings, [7; 10]);
+/// let call = TrackedCall::new("read_file", "c1", &arguments, &findings, [7; 10]);
 ///
-/// assert!(matches!(tracker.call(&key, &call, now), Outcome::Retry(retry) if retry.attempt == 1));
+/// assert!(matches!(tracker.call(&key, &call, now), AttemptOutcome::Retry(retry) if retry.attempt == 1));
 /// // A parallel call shares the attempt; after the answer was delivered, the next one does not.
-/// assert!(matches!(tracker.call(&key, &call, now), Outcome::Retry(retry) if retry.attempt == 1));
+/// assert!(matches!(tracker.call(&key, &call, now), AttemptOutcome::Retry(retry) if retry.attempt == 1));
 /// tracker.delivered(&key, now);
-/// assert!(matches!(tracker.call(&key, &call, now), Outcome::Retry(retry) if retry.attempt == 2));
+/// assert!(matches!(tracker.call(&key, &call, now), AttemptOutcome::Retry(retry) if retry.attempt == 2));
 /// ```
 pub struct RetryTracker {
     shards: Box<[Mutex<Shard>]>,
@@ -70,7 +70,7 @@ impl RetryTracker {
         self
     }
 
-    /// Sets what takes secrets out of what is kept and told.
+    /// Sets the redactor for everything that is stored and sent.
     #[must_use]
     pub fn with_redactor(mut self, redactor: impl Redactor + 'static) -> Self {
         self.redactor = Box::new(redactor);
@@ -78,18 +78,18 @@ impl RetryTracker {
     }
 
     /// Counts a checked call, tells operators about it and says what to do.
-    pub fn call(&self, key: &RetryKey, call: &Call<'_>, now: Timestamp) -> Outcome {
+    pub fn call(&self, key: &RetryKey, call: &TrackedCall<'_>, now: Timestamp) -> AttemptOutcome {
         let policy = self.policies.of(call.tool);
         let context = Context::new(policy, &*self.redactor, now);
-        let outcome = self.step(key, Event::Call(*call), &context);
+        let outcome = self.step(key, RetryEvent::Call(*call), &context);
         observe(call, &outcome, &context, &mut lock(&self.tally));
         outcome
     }
 
     /// Notes that the model has the answer to the last failing call.
-    pub fn delivered(&self, key: &RetryKey, now: Timestamp) -> Outcome {
+    pub fn delivered(&self, key: &RetryKey, now: Timestamp) -> AttemptOutcome {
         let policy = self.policies.of("");
-        self.step(key, Event::Delivered, &Context::new(policy, &*self.redactor, now))
+        self.step(key, RetryEvent::Delivered, &Context::new(policy, &*self.redactor, now))
     }
 
     /// Applies a person's decision about the escalation of this id.
@@ -99,30 +99,30 @@ impl RetryTracker {
         case: &UuidV7,
         decision: &Decision,
         now: Timestamp,
-    ) -> Outcome {
+    ) -> AttemptOutcome {
         let tool = self.state(key, now).map(|state| state.tool().to_owned()).unwrap_or_default();
         let context = Context::new(self.policies.of(&tool), &*self.redactor, now);
-        self.step(key, Event::Decision { case, decision }, &context)
+        self.step(key, RetryEvent::Decision { case, decision }, &context)
     }
 
-    /// How many attempts of a key have failed.
+    /// Returns the number of failed attempts of a key.
     pub fn attempts(&self, key: &RetryKey, now: Timestamp) -> u8 {
         let (hash, shard) = self.shard(key);
         lock(shard).attempts(hash, key, now)
     }
 
-    /// What is remembered of a key.
-    pub fn state(&self, key: &RetryKey, now: Timestamp) -> Option<State> {
+    /// Returns the state of a key.
+    pub fn state(&self, key: &RetryKey, now: Timestamp) -> Option<RetryState> {
         let (hash, shard) = self.shard(key);
         lock(shard).state(hash, key, now).cloned()
     }
 
-    /// How many keys are remembered.
+    /// Returns the number of keys.
     pub fn len(&self) -> usize {
         self.shards.iter().map(|shard| lock(shard).len()).sum()
     }
 
-    /// Whether no key is remembered.
+    /// Returns true if there are no keys.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -135,7 +135,7 @@ impl RetryTracker {
         }
     }
 
-    /// What was counted so far, by tool, place and code.
+    /// Returns the counts by tool, place and code.
     pub fn tally(&self) -> FailureTally {
         lock(&self.tally).clone()
     }
@@ -155,7 +155,7 @@ impl RetryTracker {
     }
 
     /// Load, step, put back: under the shard's lock, so that no attempt is lost.
-    fn step(&self, key: &RetryKey, event: Event<'_>, context: &Context<'_>) -> Outcome {
+    fn step(&self, key: &RetryKey, event: RetryEvent<'_>, context: &Context<'_>) -> AttemptOutcome {
         let (hash, shard) = self.shard(key);
         let mut shard = lock(shard);
         let taken = step(shard.take(hash, key), event, context);
@@ -191,7 +191,7 @@ mod tests {
     use answerback_findings::{Severity, ValidationError};
     use serde_json::json;
 
-    use super::super::{Policy, WhileBlocked};
+    use super::super::{RetryPolicy, WhileBlocked};
     use super::*;
 
     fn failing() -> [ValidationError; 1] {
@@ -207,9 +207,10 @@ mod tests {
     }
 
     /// Fails once under the key, in this turn.
-    fn fail(tracker: &RetryTracker, key: &RetryKey, turn: u64, now: Timestamp) -> Outcome {
+    fn fail(tracker: &RetryTracker, key: &RetryKey, turn: u64, now: Timestamp) -> AttemptOutcome {
         let (arguments, findings) = (json!({}), failing());
-        let call = Call::new("read_file", "c", &arguments, &findings, [0; 10]).with_turn(turn);
+        let call =
+            TrackedCall::new("read_file", "c", &arguments, &findings, [0; 10]).with_turn(turn);
         tracker.call(key, &call, now)
     }
 
@@ -239,7 +240,7 @@ mod tests {
 
     #[test]
     fn keys_forget_themselves() {
-        let tracker = RetryTracker::new(Policy::from(2).with_idle_seconds(60));
+        let tracker = RetryTracker::new(RetryPolicy::from(2).with_idle_seconds(60));
         fail(&tracker, &key(1), 1, at(0));
         assert_eq!((tracker.attempts(&key(1), at(59)), tracker.attempts(&key(1), at(60))), (1, 0));
         fail(&tracker, &key(2), 1, at(0));
@@ -252,30 +253,32 @@ mod tests {
 
     #[test]
     fn tools_have_their_own_policies() {
-        let lenient = Policy::from(5).with_while_blocked(WhileBlocked::AllowValid);
+        let lenient = RetryPolicy::from(5).with_while_blocked(WhileBlocked::AllowValid);
         let policies = Policies::from(1).with_tool("write_file", lenient);
         let tracker = RetryTracker::new(policies);
-        assert!(matches!(fail(&tracker, &key(1), 1, at(0)), Outcome::Blocked(_)));
+        assert!(matches!(fail(&tracker, &key(1), 1, at(0)), AttemptOutcome::Blocked(_)));
         let (arguments, findings) = (json!({}), failing());
-        let call = Call::new("write_file", "c", &arguments, &findings, [0; 10]);
+        let call = TrackedCall::new("write_file", "c", &arguments, &findings, [0; 10]);
         let outcome = tracker.call(&RetryKey::new("w"), &call, at(0));
-        assert!(matches!(outcome, Outcome::Retry(retry) if retry.max_attempts == 5));
+        assert!(matches!(outcome, AttemptOutcome::Retry(retry) if retry.max_attempts == 5));
     }
 
     #[test]
     fn a_decision_reopens_a_key() {
         let tracker = RetryTracker::new(1);
-        let Outcome::Blocked(blocked) = fail(&tracker, &key(1), 1, at(0)) else { panic!() };
+        let AttemptOutcome::Blocked(blocked) = fail(&tracker, &key(1), 1, at(0)) else { panic!() };
         let message = "use an absolute path".to_owned();
         let decision = Decision::Respond { message: message.clone() };
         let other = UuidV7::from_time(at(0), [9; 10]);
-        assert_eq!(tracker.decide(&key(1), &other, &decision, at(1)), Outcome::Ignored);
+        assert_eq!(tracker.decide(&key(1), &other, &decision, at(1)), AttemptOutcome::Ignored);
         let case = &blocked.escalation.id;
-        assert_eq!(tracker.decide(&key(1), case, &decision, at(1)), Outcome::Applied);
-        assert_eq!(tracker.decide(&key(1), case, &decision, at(1)), Outcome::Ignored);
+        assert_eq!(tracker.decide(&key(1), case, &decision, at(1)), AttemptOutcome::Applied);
+        assert_eq!(tracker.decide(&key(1), case, &decision, at(1)), AttemptOutcome::Ignored);
         let arguments = json!({"path": "/a"});
-        let valid = Call::new("read_file", "c", &arguments, &[], [0; 10]);
-        let Outcome::Proceed(proceed) = tracker.call(&key(1), &valid, at(2)) else { panic!() };
+        let valid = TrackedCall::new("read_file", "c", &arguments, &[], [0; 10]);
+        let AttemptOutcome::Proceed(proceed) = tracker.call(&key(1), &valid, at(2)) else {
+            panic!()
+        };
         assert_eq!(proceed.guidance, Some(message));
         assert!(tracker.is_empty());
     }
@@ -296,7 +299,7 @@ mod tests {
                         for repeat in 0..2 {
                             let turn = (thread * 2 + repeat) as u64;
                             let outcome = fail(&tracker, &key(round), turn, at(0));
-                            if matches!(&outcome, Outcome::Blocked(blocked) if blocked.is_new) {
+                            if matches!(&outcome, AttemptOutcome::Blocked(blocked) if blocked.is_new) {
                                 *lock(&escalations).entry(round).or_default() += 1;
                             }
                         }

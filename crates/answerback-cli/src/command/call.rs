@@ -2,9 +2,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use answerback::call::Schema;
+use answerback::checker::{CallRequest, CheckedCall, ToolCatalog, check_call};
 use answerback::contract::atdf::{EnrichSource, enrich};
 use answerback::json::Limits;
-use answerback::judge::{CallLine, Catalogue, Judged, judge};
 use answerback::message::Style;
 use answerback::provider::{self, Provider, ToolCall};
 use anyhow::{Context, bail};
@@ -130,8 +130,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let catalogue = catalogue(&arguments.tool, &arguments.schema, limits)?;
     let text = text(arguments, limits)?;
     let line =
-        CallLine::new(&arguments.tool, Value::from(text.clone())).with_id(&arguments.call_id);
-    let judged = judge(&catalogue, line, &config, limits);
+        CallRequest::new(&arguments.tool, Value::from(text.clone())).with_id(&arguments.call_id);
+    let judged = check_call(&catalogue, line, &config, limits);
     let most = judged.settings().retry.max_attempts();
     if arguments.attempt > most {
         bail!(
@@ -156,7 +156,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
 }
 
 /// Reads the tools of the file: a list of tools, one tool, or a single schema, which gets the called name.
-fn catalogue(tool: &str, file: &Path, limits: Limits) -> anyhow::Result<Catalogue> {
+fn catalogue(tool: &str, file: &Path, limits: Limits) -> anyhow::Result<ToolCatalog> {
     let input = InputSource::new(file);
     let source = input.document(limits)?.value;
     let has = |key: &str| source.get(key).is_some();
@@ -166,11 +166,11 @@ fn catalogue(tool: &str, file: &Path, limits: Limits) -> anyhow::Result<Catalogu
         || has("name") && source.get("parameters").is_some_and(Value::is_object);
     let is_list = source.is_array() || source.get("tools").is_some_and(Value::is_array);
     let catalogue = if is_tool {
-        Catalogue::read(&Value::from(vec![source]))
+        ToolCatalog::read(&Value::from(vec![source]))
     } else if is_list {
-        Catalogue::read(&source)
+        ToolCatalog::read(&source)
     } else {
-        Catalogue::new([(tool.to_owned(), source)])
+        ToolCatalog::new([(tool.to_owned(), source)])
     };
     catalogue.with_context(|| input.name())
 }
@@ -186,18 +186,18 @@ fn text(arguments: &Arguments, limits: Limits) -> anyhow::Result<String> {
 }
 
 /// Returns the output, with its line end.
-fn output(judged: Judged<'_>, arguments: &Arguments, text: &str) -> anyhow::Result<String> {
+fn output(judged: CheckedCall<'_>, arguments: &Arguments, text: &str) -> anyhow::Result<String> {
     let outcome = judged.as_attempt(arguments.attempt, now(), random()?);
     let mut output = String::new();
     match arguments.format {
         CallFormat::Message => {
             let notes = judged.notes();
-            let result = judged.answer(outcome).result;
+            let result = judged.reply(outcome).result;
             if let Some(message) = result.map(|result| result.content).or(notes) {
                 output.push_str(&lines(&message));
             }
         }
-        CallFormat::Json => push_line(&mut output, &judged.answer(outcome))?,
+        CallFormat::Json => push_line(&mut output, &judged.reply(outcome))?,
         CallFormat::Atdf => {
             let empty = Value::Null;
             let source = EnrichSource::Call {
@@ -211,7 +211,7 @@ fn output(judged: Judged<'_>, arguments: &Arguments, text: &str) -> anyhow::Resu
         format => {
             let sent = provider::Arguments::Text(text.to_owned());
             let call = ToolCall::new(&judged.tool_call_id, &judged.tool, sent);
-            let result = judged.answer(outcome).result;
+            let result = judged.reply(outcome).result;
             if let Some((provider, result)) = format.provider().zip(result) {
                 output.push_str(&pretty(&provider.result(&call, &result))?);
             }

@@ -6,7 +6,7 @@ use answerback::contract::atdf::descriptor::mcp_to_descriptor;
 use answerback::contract::{Contract, Profile, recognise};
 use answerback::finding::secrets::redact_pointer;
 use answerback::finding::{Severity, ValidationError, display_name};
-use answerback::json::{Limits, Pointer, Position, locate, read};
+use answerback::json::{Limits, Pointer, TextPosition, locate, read};
 use answerback_store::system::now;
 use serde::Serialize;
 use serde_json::Value;
@@ -391,7 +391,7 @@ impl<W: Write> DocumentChecker<W> {
     fn findings(
         &mut self,
         findings: &[ValidationError],
-        position: impl Fn(&ValidationError) -> Position,
+        position: impl Fn(&ValidationError) -> TextPosition,
     ) -> anyhow::Result<()> {
         for finding in findings.iter().take(self.most) {
             self.finding(finding, position(finding))?;
@@ -403,7 +403,7 @@ impl<W: Write> DocumentChecker<W> {
         Ok(())
     }
 
-    fn finding(&mut self, finding: &ValidationError, position: Position) -> anyhow::Result<()> {
+    fn finding(&mut self, finding: &ValidationError, position: TextPosition) -> anyhow::Result<()> {
         let (style, word) = match finding.severity {
             Severity::Error => (BAD, "error"),
             Severity::Warning => (WARN, "warning"),

@@ -3,7 +3,7 @@ use std::io::{self, Write};
 use anstyle::Style;
 use answerback::contract::atdf::validators;
 use answerback::contract::governed::RefusalReason;
-use answerback::contract::tool::Catalogue;
+use answerback::contract::tool::ErrorCatalog;
 use answerback::finding::{Rule, Severity, codes};
 use answerback_store::recording::RESPONSE_ID_TAKEN;
 use anyhow::bail;
@@ -89,7 +89,7 @@ impl OutcomeWord {
             }
         };
         let tool = listed("errors and warnings of a tool envelope", "docs/reference/tools.md");
-        let tool: Vec<Self> = Catalogue::default().iter().map(tool).collect();
+        let tool: Vec<Self> = ErrorCatalog::default().iter().map(tool).collect();
         let gateway = listed(
             "errors and warnings of the gateway's envelopes",
             "docs/reference/gateway-codes.md",

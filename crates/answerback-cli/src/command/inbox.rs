@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use answerback::UuidV7;
-use answerback::case::{CaseKind, CaseState, Decision, DecisionKind, Submission};
+use answerback::case::{CaseKind, CaseState, Decision, DecisionKind, DecisionSubmission};
 use answerback::json;
-use answerback::retry::{HideSecrets, can_be_told};
+use answerback::retry::{HideSecrets, fits_message};
 use answerback_store::{CaseFilter, CaseRecord, CaseStatus, Store, StoreError};
 use answerback_web::CaseDocument;
 use anyhow::{Context, bail};
@@ -354,7 +354,7 @@ fn decide(arguments: &Arguments, case: &str, decision: Decision) -> anyhow::Resu
     let record = find(&store, case, &arguments.options())?;
     let kind = decision.kind();
     let effect = effect(record.case.kind, &decision);
-    let submission = Submission::about(&record.case, decision).with_by(who.by);
+    let submission = DecisionSubmission::about(&record.case, decision).with_by(who.by);
     let decided =
         answerback_gateway::decide(&store, record.case.id.clone(), submission, who.surface)?;
     let decided = match decided.wait() {
@@ -379,7 +379,7 @@ fn effect(case: CaseKind, decision: &Decision) -> Option<&'static str> {
     Some(match (case, decision) {
         (_, Decision::Defer { .. }) => return None,
         (CaseKind::Escalation, Decision::Modify { arguments })
-            if can_be_told(arguments, &HideSecrets) =>
+            if fits_message(arguments, &HideSecrets) =>
         {
             "If the client still waits for the call, it runs with these arguments now. Otherwise the model gets them when \
              its next call of the tool fails, and they run when the model sends them. A program that only checks \

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use answerback::call::Schema;
+use answerback::checker::{
+    CallReply, CallRequest, CallRequestError, CallSummary, CheckedCall, ToolCatalog,
+    ToolCatalogError, check_call,
+};
 use answerback::config::ValidationConfig;
 use answerback::finding::secrets;
 use answerback::json::{Limits, ReadError};
-use answerback::judge::{
-    Answer, CallLine, CallLineError, Catalogue, CatalogueError, Judged, Summary, judge,
-};
-use answerback::retry::Outcome;
+use answerback::retry::AttemptOutcome;
 use answerback::{Digest, RetryTracker, Timestamp};
 use anyhow::{Context, bail};
 
@@ -76,9 +77,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let limits = arguments.limits.limits();
     let config = arguments.configuration.read()?;
     let tools = InputSource::new(&arguments.tools);
-    let catalogue = match Catalogue::read(&tools.document(limits)?.value) {
+    let catalogue = match ToolCatalog::read(&tools.document(limits)?.value) {
         // Nothing in the document looks like a tool of any known format.
-        Err(CatalogueError::Shape(error)) if error.place.is_root() => {
+        Err(ToolCatalogError::Shape(error)) if error.place.is_root() => {
             bail!(
                 "{}: not a list of tools; write [{{\"name\": …, \"inputSchema\": {{…}}}}], or the list that is sent to the model",
                 tools.name()
@@ -88,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     };
     let input = InputSource::new(&arguments.calls);
     let log = input.open()?;
-    let summary = arguments.summary.then(|| Mutex::new(Summary::default()));
+    let summary = arguments.summary.then(|| Mutex::new(CallSummary::default()));
     let tracker = RetryTracker::new(&config);
     let format = arguments.format.unwrap_or(OutputFormat::Json);
     let replay = Replay {
@@ -143,22 +144,22 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
 
 /// Checks the pieces of a log.
 struct Replay<'r> {
-    catalogue: &'r Catalogue,
+    catalogue: &'r ToolCatalog,
     config: &'r ValidationConfig,
     limits: Limits,
     tracker: &'r RetryTracker,
     /// A fixed time, because a log has no clock. So no retry state expires, and every replay gives the same results.
     now: Timestamp,
     /// Collects a summary instead of printing results.
-    summary: Option<Mutex<Summary>>,
+    summary: Option<Mutex<CallSummary>>,
     format: OutputFormat,
 }
 
 /// Each line of the log: a call, or the error in it.
 struct ReplayLine<'r> {
     number: usize,
-    judged: Result<Judged<'r>, CallLineError>,
-    outcome: Outcome,
+    judged: Result<CheckedCall<'r>, CallRequestError>,
+    outcome: AttemptOutcome,
 }
 
 /// The result of one piece.
@@ -174,24 +175,24 @@ struct CheckedPiece {
 }
 
 impl<'r> PipelineWork for Replay<'r> {
-    type Judged = (u64, Vec<ReplayLine<'r>>);
+    type CheckedCall = (u64, Vec<ReplayLine<'r>>);
     type Done = CheckedPiece;
 
-    fn judge(&self, piece: &Piece) -> Self::Judged {
+    fn judge(&self, piece: &Piece) -> Self::CheckedCall {
         let mut bytes = 0;
         let lines = piece.lines().map(|(number, line)| {
             bytes += line.len() as u64 + 1;
-            let judged = CallLine::read(line, self.limits).map(|mut call| {
+            let judged = CallRequest::read(line, self.limits).map(|mut call| {
                 call.id.get_or_insert_with(|| format!("line-{number}"));
-                judge(self.catalogue, call, self.config, self.limits)
+                check_call(self.catalogue, call, self.config, self.limits)
             });
-            ReplayLine { number, judged, outcome: Outcome::Ignored }
+            ReplayLine { number, judged, outcome: AttemptOutcome::Ignored }
         });
         let lines = lines.collect();
         (bytes, lines)
     }
 
-    fn count(&self, (_, lines): &mut Self::Judged) {
+    fn count(&self, (_, lines): &mut Self::CheckedCall) {
         let mut summary = self
             .summary
             .as_ref()
@@ -205,7 +206,7 @@ impl<'r> PipelineWork for Replay<'r> {
         }
     }
 
-    fn finish(&self, (bytes, lines): Self::Judged) -> CheckedPiece {
+    fn finish(&self, (bytes, lines): Self::CheckedCall) -> CheckedPiece {
         let mut done = CheckedPiece { bytes, calls: lines.len() as u64, ..CheckedPiece::default() };
         for ReplayLine { number, judged, outcome } in lines {
             match judged {
@@ -221,7 +222,7 @@ impl<'r> PipelineWork for Replay<'r> {
 }
 
 impl Replay<'_> {
-    fn add(&self, done: &mut CheckedPiece, judged: Judged<'_>, outcome: Outcome) {
+    fn add(&self, done: &mut CheckedPiece, judged: CheckedCall<'_>, outcome: AttemptOutcome) {
         if let Some(fault) = &judged.unchecked {
             let tool = &judged.tool;
             done.notes.push(format!("warning: calls of {tool:?} are not checked: {fault}"));
@@ -240,7 +241,7 @@ impl Replay<'_> {
         if self.summary.is_some() {
             return;
         }
-        let answer = judged.answer(outcome);
+        let answer = judged.reply(outcome);
         match self.format {
             // Writing to memory cannot fail.
             OutputFormat::Json => drop(push_line(&mut done.text, &answer)),
@@ -251,9 +252,9 @@ impl Replay<'_> {
 
 /// Returns the message about a line that is not a call. The line number of the parse error is always 1 here, so it is
 /// left out.
-fn no_call(number: usize, error: &CallLineError) -> String {
+fn no_call(number: usize, error: &CallRequestError) -> String {
     match error {
-        CallLineError::Read(ReadError { kind, column, .. }) => {
+        CallRequestError::Read(ReadError { kind, column, .. }) => {
             format!("error: line {number}, column {column}: {kind}")
         }
         // The error may contain a member of the line, so it is redacted.
@@ -262,7 +263,7 @@ fn no_call(number: usize, error: &CallLineError) -> String {
 }
 
 /// Returns the same random bytes in every replay, and different ones for each line. An escalation's id needs them.
-fn random(number: usize, judged: &Judged<'_>) -> [u8; 10] {
+fn random(number: usize, judged: &CheckedCall<'_>) -> [u8; 10] {
     let mut random = [0; 10];
     if !judged.is_valid() {
         let digest = Digest::of_bytes(format!("{number} {}", judged.key()).as_bytes());
@@ -272,7 +273,7 @@ fn random(number: usize, judged: &Judged<'_>) -> [u8; 10] {
 }
 
 /// Appends a result as one line for people.
-fn push_text(text: &mut String, answer: &Answer) {
+fn push_text(text: &mut String, answer: &CallReply) {
     let mut line = format!(
         "{} {} {} {}/{}",
         answer.tool_call_id,

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use answerback::finding::acts;
+use answerback::finding::is_control_or_format;
 use unicode_width::UnicodeWidthChar;
 
 /// The characters that the terminal can print.
@@ -46,7 +46,8 @@ pub(crate) fn sanitise(text: &str, charset: Charset) -> Cow<'_, str> {
         } else if joins(base, character, next) {
             shown.push(character);
             continue;
-        } else if acts(character) || (is_mark(character) && (base.is_none() || marks == MOST_MARKS))
+        } else if is_control_or_format(character)
+            || (is_mark(character) && (base.is_none() || marks == MOST_MARKS))
         {
             push_escape(&mut shown, character);
         } else if is_mark(character) {
@@ -165,7 +166,7 @@ mod tests {
         for character in (0..=0x0010_ffff).filter_map(char::from_u32) {
             let text = character.to_string();
             let shown = sanitise(&text, Charset::Unicode);
-            assert!(!shown.chars().any(acts), "{character:?}");
+            assert!(!shown.chars().any(is_control_or_format), "{character:?}");
             assert_eq!(sanitise(&shown, Charset::Unicode), shown, "twice is once: {character:?}");
         }
     }

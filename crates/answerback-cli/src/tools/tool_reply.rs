@@ -1,5 +1,5 @@
 use answerback::contract::atdf::EnrichedResponse;
-use answerback::contract::tool::{EnvelopeResponse, Status};
+use answerback::contract::tool::{EnvelopeResponse, EnvelopeStatus};
 use serde_json::Value;
 
 /// A tool's answer, in the contract that the tool uses.
@@ -16,7 +16,7 @@ impl ToolReply {
     pub(crate) fn is_error(&self) -> bool {
         match self {
             Self::Atdf(response) => response.code().is_some(),
-            Self::Envelope(envelope) => envelope.status() == Status::Error,
+            Self::Envelope(envelope) => envelope.status() == EnvelopeStatus::Error,
         }
     }
 

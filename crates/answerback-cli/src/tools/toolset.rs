@@ -106,8 +106,8 @@ impl Toolset {
             .definitions()
             .map(|definition| (definition.name, Value::Object(definition.input_schema.clone())))
             .collect();
-        let tools: Vec<message::Tool<'_>> =
-            schemas.iter().map(|(name, schema)| message::Tool { name, schema }).collect();
+        let tools: Vec<message::CandidateTool<'_>> =
+            schemas.iter().map(|(name, schema)| message::CandidateTool { name, schema }).collect();
         message::unknown_tool(&call.tool, &call.arguments, &tools)
     }
 }

@@ -1,9 +1,9 @@
 use answerback_findings::{Profile, Rule, ValidationError};
-use answerback_json::Place;
+use answerback_json::ValuePath;
 use answerback_redaction::is_blank;
 use serde_json::{Map, Value};
 
-use crate::Report;
+use crate::ContractFindings;
 use crate::form::{is_code, is_rfc3339};
 
 /// Defines the rules of the ATDF enriched response, each with its code.
@@ -11,16 +11,16 @@ pub mod rule {
     answerback_findings::rules! {
         NOT_AN_OBJECT = "ATDF-001", Error,
             "The response is a JSON object",
-            "Everything a caller looks for is a member of it.",
+            "All information for a caller is a member of it.",
             "Write {\"status\": ..., \"data\": ..., \"meta\": ...}.";
         MEMBER_MISSING = "ATDF-002", Error,
-            "status, data and meta.timestamp are present, and in data what the status asks for",
+            "status, data and meta.timestamp are present, and data has the members for the status",
             "A success has data.message; an error has data.code, data.message and data.details with field, received, expected and solution.",
             "Add the member. The builder writes all of them.";
         STATUS_WRONG = "ATDF-003", Error,
             "status is success or error",
             "Callers branch on it.",
-            "Write success, or error when the tool could not do what it was asked.";
+            "Write success, or error if the tool failed.";
         DATA_WRONG = "ATDF-004", Error,
             "data is an object",
             "It holds the result by name, or the error with its details.",
@@ -31,16 +31,16 @@ pub mod rule {
             "Write {\"timestamp\": ...}.";
         TIMESTAMP_WRONG = "ATDF-006", Error,
             "meta.timestamp is an RFC 3339 date and time",
-            "Responses are put in order by it; without an offset nobody knows when it was.",
+            "Responses are sorted by it. A time without an offset is ambiguous.",
             "Write it with Z or an offset, such as 2023-10-27T10:35:00Z.";
         MESSAGE_WRONG = "ATDF-007", Error,
             "data.message is a string",
             "People read it first.",
             "Say in a sentence what happened.";
         TEXT_BLANK = "ATDF-008", Warning,
-            "message, field and solution say something",
-            "A blank text tells neither a person nor a model anything.",
-            "Say what happened, which field is meant, and what to do next.";
+            "message, field and solution are not blank",
+            "A blank text helps neither a person nor a model.",
+            "Describe the error, the field, and what to do next.";
         CODE_WRONG = "ATDF-009", Error,
             "data.code is written in capitals and underscores",
             "Codes are compared, not read.",
@@ -48,19 +48,19 @@ pub mod rule {
         CODE_HAS_DIGITS = "ATDF-010", Error / Warning,
             "data.code has no digits",
             "The published schema allows capitals and underscores only; readers that enforce it refuse the response.",
-            "Spell the digits out, or leave them away.";
+            "Spell the digits out, or remove them.";
         DETAILS_WRONG = "ATDF-011", Error,
             "data.details is an object",
-            "It holds what was received, what was expected, and the solution.",
+            "It holds the received value, the expected value, and the solution.",
             "Write field, received, expected and solution.";
         FIELD_WRONG = "ATDF-012", Error,
             "details.field is a string",
-            "It names what has to change.",
+            "It names the value that has to change.",
             "Write the name of the field, or of the whole input.";
         RECEIVED_WRONG = "ATDF-013", Error,
             "details.received is an object",
-            "What was received is looked up by name.",
-            "Write {\"name\": value}; {} when nothing may be shown.";
+            "Received values are looked up by name.",
+            "Write {\"name\": value}, or {} if no value may be shown.";
         EXPECTED_WRONG = "ATDF-014", Error,
             "details.expected is an object",
             "It holds the conditions, the format, the constraints and the examples.",
@@ -75,8 +75,8 @@ pub mod rule {
             "Write each condition as a sentence.";
         CONDITIONS_EMPTY = "ATDF-017", Warning,
             "expected.conditions lists at least one condition",
-            "An error that expects nothing cannot be put right.",
-            "Say what the input has to meet.";
+            "A caller cannot correct an error without conditions.",
+            "List the conditions that the input has to meet.";
         FORMAT_WRONG = "ATDF-018", Error,
             "expected.format is a string",
             "It describes the format in words.",
@@ -87,11 +87,11 @@ pub mod rule {
             "Write {\"max_value\": ...}, or leave it out.";
         EXAMPLES_IS_ARRAY = "ATDF-020", Error / Warning,
             "expected.examples is an object, not an array",
-            "A bare list does not say which of its values are right.",
+            "A bare list does not distinguish valid from invalid values.",
             "Write {\"valid\": [...]}. The lenient profile reads it so.";
         EXAMPLES_WRONG = "ATDF-021", Error,
             "expected.examples is an object",
-            "Valid and invalid examples are told apart by name.",
+            "Valid and invalid examples are distinguished by name.",
             "Write {\"valid\": [...], \"invalid\": [...]}, or leave it out.";
         VALID_EXAMPLES_WRONG = "ATDF-022", Error,
             "examples.valid is an array of strings, or an object",
@@ -99,19 +99,19 @@ pub mod rule {
             "Write texts as a list, and other values as {\"field\": value}.";
         INVALID_EXAMPLES_WRONG = "ATDF-023", Error,
             "examples.invalid is an array",
-            "Each entry is one value that would not do.",
+            "Each entry is one invalid value.",
             "Write a list of {\"value\": ..., \"reason\": ...}.";
         INVALID_EXAMPLE_IS_STRING = "ATDF-024", Error / Warning,
             "An invalid example is an object, not a string",
-            "A wrong value without a reason teaches nothing.",
+            "A caller cannot learn from an invalid value without a reason.",
             "Write {\"value\": ..., \"reason\": ...}.";
         INVALID_EXAMPLE_WRONG = "ATDF-025", Error,
             "An invalid example has a value and a reason",
-            "A wrong value without a reason teaches nothing.",
+            "A caller cannot learn from an invalid value without a reason.",
             "Write {\"value\": ..., \"reason\": ...}, the reason in words.";
         NO_VALID_EXAMPLE = "ATDF-026", Error / Warning,
             "Where there are examples, one of them is valid",
-            "Models imitate what they see: with wrong values alone they imitate those.",
+            "Models imitate examples, so they would imitate the invalid values.",
             "Add a value that would be accepted, or leave the examples out.";
         RESULTS_WRONG = "ATDF-027", Error,
             "details.validation_results is an object",
@@ -123,15 +123,15 @@ pub mod rule {
             "Write true, false, or a sentence.";
         SOLUTION_WRONG = "ATDF-029", Error,
             "details.solution is a string",
-            "It is what a caller does next.",
-            "Say step by step how to put it right.";
+            "It is the next step for the caller.",
+            "Describe the steps that correct the call.";
         SECRET_ECHOED = "ATDF-030", Warning,
             "details.received shows no password or token",
             "Responses are logged and shown to models.",
             "Show the length or nothing at all.";
         MEMBER_UNKNOWN = "ATDF-031", Warning,
             "The response has no other members",
-            "Readers ignore them; they are kept when we convert.",
+            "Readers ignore them. Conversions preserve them.",
             "Put the value into data, or into meta if it is not the tool's output.";
         SLOT_WRONG = "ATDF-032", Error,
             "meta.answerback is an object",
@@ -158,15 +158,15 @@ type Members = Map<String, Value>;
 /// assert_eq!(places, ["/data/message", "/meta"]);
 /// ```
 pub fn check(document: &Value, profile: Profile) -> Vec<ValidationError> {
-    let mut report = Report::new(profile);
+    let mut report = ContractFindings::new(profile);
     if let Some(members) = report.root(&rule::NOT_AN_OBJECT, document) {
         check_response(&mut report, members);
     }
     report.into_findings()
 }
 
-fn check_response(report: &mut Report, members: &Members) {
-    let root = Place::Root;
+fn check_response(report: &mut ContractFindings, members: &Members) {
+    let root = ValuePath::Root;
     let form = "success or error";
     let status =
         report.required(&rule::MEMBER_MISSING, &root, members, "status", form).and_then(|status| {
@@ -190,7 +190,7 @@ fn check_response(report: &mut Report, members: &Members) {
     report.unknown_members(&rule::MEMBER_UNKNOWN, &root, members, &["status", "data", "meta"]);
 }
 
-fn check_meta(report: &mut Report, place: &Place<'_>, meta: &Members) {
+fn check_meta(report: &mut ContractFindings, place: &ValuePath<'_>, meta: &Members) {
     let form = "an RFC 3339 time such as 2023-10-27T10:35:00Z";
     if let Some(time) = report.required(&rule::MEMBER_MISSING, place, meta, "timestamp", form)
         && !time.as_str().is_some_and(is_rfc3339)
@@ -202,7 +202,7 @@ fn check_meta(report: &mut Report, place: &Place<'_>, meta: &Members) {
     }
 }
 
-fn check_error(report: &mut Report, place: &Place<'_>, data: &Members) {
+fn check_error(report: &mut ContractFindings, place: &ValuePath<'_>, data: &Members) {
     let form = "a code such as INVALID_DATE_RANGE";
     if let Some(code) = report.required(&rule::MEMBER_MISSING, place, data, "code", form) {
         let here = place.key("code");
@@ -239,7 +239,7 @@ fn check_error(report: &mut Report, place: &Place<'_>, data: &Members) {
     text(report, &rule::SOLUTION_WRONG, &place, details, "solution");
 }
 
-fn check_received(report: &mut Report, place: &Place<'_>, received: &Members) {
+fn check_received(report: &mut ContractFindings, place: &ValuePath<'_>, received: &Members) {
     for (name, value) in received {
         if is_secret_name(name) && value.as_str().is_some_and(|text| !is_mask(text)) {
             // The finding must not repeat the secret.
@@ -252,7 +252,7 @@ fn check_received(report: &mut Report, place: &Place<'_>, received: &Members) {
     }
 }
 
-fn check_expected(report: &mut Report, place: &Place<'_>, expected: &Members) {
+fn check_expected(report: &mut ContractFindings, place: &ValuePath<'_>, expected: &Members) {
     let form = "an array of strings";
     if let Some(conditions) =
         report.required(&rule::CONDITIONS_MISSING, place, expected, "conditions", form)
@@ -284,7 +284,7 @@ fn check_expected(report: &mut Report, place: &Place<'_>, expected: &Members) {
     }
 }
 
-fn check_examples(report: &mut Report, place: &Place<'_>, examples: &Members) {
+fn check_examples(report: &mut ContractFindings, place: &ValuePath<'_>, examples: &Members) {
     let here = place.key("valid");
     match examples.get("valid") {
         None | Some(Value::Object(_)) => {}
@@ -341,9 +341,9 @@ fn is_valid_example(name: &str, value: &Value) -> bool {
 
 /// Returns a required member as an object. Reports a member that is missing or has another type.
 fn object<'d>(
-    report: &mut Report,
+    report: &mut ContractFindings,
     rule: &'static Rule,
-    parent: &Place<'_>,
+    parent: &ValuePath<'_>,
     members: &'d Members,
     name: &str,
 ) -> Option<&'d Members> {
@@ -353,9 +353,9 @@ fn object<'d>(
 
 /// Checks that a required member is a string. A blank string is reported under a rule of its own.
 fn text(
-    report: &mut Report,
+    report: &mut ContractFindings,
     rule: &'static Rule,
-    parent: &Place<'_>,
+    parent: &ValuePath<'_>,
     members: &Members,
     name: &str,
 ) {
@@ -373,9 +373,9 @@ fn text(
 
 /// Returns the value as an array and reports every element that is not a string.
 fn strings<'d>(
-    report: &mut Report,
+    report: &mut ContractFindings,
     rule: &'static Rule,
-    place: &Place<'_>,
+    place: &ValuePath<'_>,
     value: &'d Value,
 ) -> Option<&'d [Value]> {
     let elements = report.array(rule, place, value)?;

@@ -12,6 +12,6 @@ pub mod validators;
 pub use builder::{DEFAULT_SOLUTION, ErrorBuilder, SuccessBuilder};
 pub use check::{RULES, check, is_secret_name, rule};
 pub use types::{
-    Details, EnrichedResponse, ErrorData, ErrorResponse, Examples, Expected, InvalidExample, Meta,
-    Status, SuccessData, SuccessResponse, ValidExamples,
+    Details, EnrichedResponse, EnrichedStatus, ErrorData, ErrorResponse, Examples, Expected,
+    InvalidExample, Meta, SuccessData, SuccessResponse, ValidExamples,
 };

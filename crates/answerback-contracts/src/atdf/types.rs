@@ -10,14 +10,14 @@ use crate::Invalid;
 /// The outcome of a tool call.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "the contract defines exactly these two")]
-pub enum Status {
-    /// The tool did its work.
+pub enum EnrichedStatus {
+    /// The call succeeded.
     Success,
-    /// The tool failed. The response says what was expected instead.
+    /// The call failed. The response contains the expected value and a solution.
     Error,
 }
 
-impl Status {
+impl EnrichedStatus {
     /// Returns the word used on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -27,13 +27,13 @@ impl Status {
     }
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for EnrichedStatus {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.as_str())
     }
 }
 
-/// An ATDF answer: a result, or an error that says what was expected and how to get there.
+/// An ATDF response: a result, or an error with the expected value and a solution.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "status", rename_all = "lowercase")]
@@ -68,10 +68,10 @@ impl EnrichedResponse {
     }
 
     /// Returns the status of the response.
-    pub const fn status(&self) -> Status {
+    pub const fn status(&self) -> EnrichedStatus {
         match self {
-            Self::Success(_) => Status::Success,
-            Self::Error(_) => Status::Error,
+            Self::Success(_) => EnrichedStatus::Success,
+            Self::Error(_) => EnrichedStatus::Error,
         }
     }
 
@@ -100,16 +100,16 @@ impl EnrichedResponse {
     }
 }
 
-/// A response of a tool that did what it was asked.
+/// A response of a tool that succeeded.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SuccessResponse {
     /// The result.
     pub data: SuccessData,
-    /// When it was made.
+    /// The time of the response.
     pub meta: Meta,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -119,28 +119,28 @@ pub struct SuccessResponse {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SuccessData {
-    /// What happened, for people.
+    /// The message for people.
     pub message: String,
     /// The tool's own output.
     #[serde(flatten)]
     pub output: Map<String, Value>,
 }
 
-/// A response of a tool that could not do what it was asked.
+/// A response of a tool that failed.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ErrorResponse {
-    /// What went wrong.
+    /// The error.
     pub data: ErrorData,
-    /// When the response was made.
+    /// The time of the response.
     pub meta: Meta,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// What went wrong, with everything needed to put it right.
+/// An error, with everything needed to correct the call.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -148,40 +148,40 @@ pub struct ErrorData {
     /// The stable code, such as `INVALID_DATE_RANGE`.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^[A-Z_]+$")))]
     pub code: String,
-    /// What happened, for people.
+    /// The message for people.
     pub message: String,
-    /// What was received, what was expected, and how to get there.
+    /// The received value, the expected value, and the solution.
     pub details: Details,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// What was received, what was expected, and how to get from one to the other.
+/// The details of an error: the received value, the expected value, and the solution.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Details {
     /// The field that is wrong.
     pub field: String,
-    /// What was received.
+    /// The received values.
     pub received: Map<String, Value>,
-    /// What was expected.
+    /// The expected value.
     pub expected: Expected,
-    /// Which of the conditions hold.
+    /// The results of the checks, by condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
         schemars(with = "std::collections::BTreeMap<String, BooleanOrText>")
     )]
     pub validation_results: Option<Map<String, Value>>,
-    /// A value that would be right.
+    /// A valid value.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub suggested_value: Option<Value>,
     /// Everything else, such as `parsing_error`, `failed_conditions` or `errors`.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
-    /// How to put it right, step by step.
+    /// The steps that correct the call.
     pub solution: String,
 }
 
@@ -197,7 +197,7 @@ impl Details {
     }
 }
 
-/// A validation result: whether a condition holds, or a description.
+/// A validation result: a flag that says if a condition holds, or a description.
 #[cfg(feature = "schema")]
 #[derive(schemars::JsonSchema)]
 #[schemars(untagged)]
@@ -210,43 +210,43 @@ enum BooleanOrText {
 /// The member of the details that holds the findings.
 pub(super) const ERRORS: &str = "errors";
 
-/// What was expected.
+/// The expected value.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(transform = super::check::expected_rules))]
 #[non_exhaustive]
 pub struct Expected {
-    /// All conditions, each in words.
+    /// The conditions, each in words.
     #[serde(default)]
     pub conditions: Vec<String>,
     /// The format, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub format: Option<String>,
-    /// Bounds, patterns and the like, by name.
+    /// Constraints such as bounds and patterns, by name.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub constraints: Map<String, Value>,
     /// Everything else, such as `strength_levels`.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
-    /// Values that would be right, and values that would not.
+    /// Examples of valid and invalid values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Examples"))]
     pub examples: Option<Examples>,
 }
 
-/// Values that would be right, and values that would not.
+/// Examples of valid and invalid values.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "ReportedExamples")]
 #[cfg_attr(feature = "schema", schemars(!from, transform = super::check::examples_rules))]
 #[non_exhaustive]
 pub struct Examples {
-    /// Values that would be right.
+    /// Examples of valid values.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "ValidExamples", default))]
     pub valid: Option<ValidExamples>,
-    /// Values that would not.
+    /// Examples of invalid values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(default))]
     pub invalid: Vec<InvalidExample>,
@@ -255,7 +255,7 @@ pub struct Examples {
     pub extra: Map<String, Value>,
 }
 
-/// Values that would be right.
+/// Examples of valid values.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -277,7 +277,7 @@ impl ValidExamples {
     }
 }
 
-/// A value that would not be right, and why.
+/// An invalid value and the reason.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "ReportedInvalidExample")]
@@ -286,9 +286,9 @@ impl ValidExamples {
 pub struct InvalidExample {
     /// The value: a text as it is, anything else as compact JSON.
     pub value: String,
-    /// Why it is not right.
+    /// The reason why the value is invalid.
     pub reason: String,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -301,18 +301,18 @@ impl InvalidExample {
     }
 }
 
-/// When a response was made, and what rides along with it.
+/// Metadata of a response: its time and the extension slot.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Meta {
-    /// When, by RFC 3339.
+    /// The time of the response, by RFC 3339.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub timestamp: String,
     /// The extension slot.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub answerback: Map<String, Value>,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::between::Plain;
 use super::tool::text;
-use super::{NextKind, Outcome, Reply, ReplyProblem, body};
+use super::{NextStepKind, Reply, ReplyOutcome, ReplyProblem, body};
 
 /// The code of a failure without a code that ATDF allows.
 const UNKNOWN: &str = "UNSPECIFIED_ERROR";
@@ -15,7 +15,7 @@ const SOLUTION: &str = "Review the expected conditions and adjust your input acc
 
 pub(super) fn read(document: &Value, lifted: &[String]) -> Reply {
     let failed = document.get("status").and_then(Value::as_str) == Some("error");
-    let outcome = if failed { Outcome::Error } else { Outcome::Ok };
+    let outcome = if failed { ReplyOutcome::Error } else { ReplyOutcome::Ok };
     let written = document.pointer("/meta/timestamp").and_then(Value::as_str).unwrap_or_default();
     let time = Timestamp::parse(written).map_or(Timestamp::from_unix_millis(0), |(time, _)| time);
     let mut data = document.get("data").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -74,7 +74,7 @@ fn details(reply: &Reply, error: Option<&ReplyProblem>) -> Map<String, Value> {
         .map(|message| format!("The request succeeds without: {message}"))
         .collect();
     let advice =
-        reply.next.iter().find(|next| next.kind == NextKind::Intent && !next.reason.is_empty());
+        reply.next.iter().find(|next| next.kind == NextStepKind::Intent && !next.reason.is_empty());
     let mut details = Map::new();
     details.insert("field".into(), field.into());
     details.insert("received".into(), Value::Object(received));

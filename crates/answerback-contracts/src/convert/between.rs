@@ -1,6 +1,6 @@
 use answerback_findings::Profile;
 use answerback_json::Pointer;
-use answerback_json::patch::{self, Operation};
+use answerback_json::patch::{self, PatchOperation};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -67,7 +67,7 @@ pub fn convert(
     }
     let mut visible = document.clone();
     let slot = ExtensionSlot::take(&mut visible, from);
-    let reply = believed(&visible, from, &slot);
+    let reply = complete_reply(&visible, from, &slot);
 
     let mut plain = write(&reply, to, inputs)?;
     if let Some(exact) = slot.exact.get(to.as_str()) {
@@ -81,11 +81,11 @@ pub fn convert(
     let mut carry = slot;
     carry.exact.remove(to.as_str());
     carry.lifted = plain.lifted;
-    carry.reply = hidden(&reply, &plain.document, to, &carry.lifted);
+    carry.reply = members_to_store(&reply, &plain.document, to, &carry.lifted);
     let unseen = ExtensionSlot { lifted: carry.lifted.clone(), ..ExtensionSlot::default() };
-    let carried = places(&lost(&plain.document, to, &unseen, &visible, from));
-    // The patch is stored even if it is empty, because it shows that the reply came from this contract.
-    let exact = lost(&plain.document, to, &carry, document, from);
+    let carried = places(&restoring_patch(&plain.document, to, &unseen, &visible, from));
+    // The patch is stored even if it is empty, because its presence marks the original contract of the reply.
+    let exact = restoring_patch(&plain.document, to, &carry, document, from);
     carry.exact.insert(from.as_str().to_owned(), exact);
     let mut target = plain.document;
     carry.put(&mut target, to);
@@ -153,7 +153,7 @@ pub(super) fn write(
 
 /// Returns the reply of a document: the visible members, completed by the slot. A stored member is only used
 /// if writing it gives the members that are visible now. A later change to the document therefore wins.
-fn believed(visible: &Value, contract: Contract, slot: &ExtensionSlot) -> Reply {
+fn complete_reply(visible: &Value, contract: Contract, slot: &ExtensionSlot) -> Reply {
     let shown = read(visible, contract, &slot.lifted);
     if slot.reply.is_empty() {
         return shown;
@@ -184,7 +184,7 @@ fn believed(visible: &Value, contract: Contract, slot: &ExtensionSlot) -> Reply 
 
 /// Returns the members of the reply that the written document does not show. A member that the reply lacks is
 /// left out: the document then shows an input, which does not have to be stored.
-pub(super) fn hidden(
+pub(super) fn members_to_store(
     reply: &Reply,
     document: &Value,
     contract: Contract,
@@ -201,18 +201,18 @@ pub(super) fn hidden(
 
 /// Returns the parts of the source that converting back would lose. The result is the patch from the document
 /// that converting back would give to the source.
-fn lost(
+fn restoring_patch(
     target: &Value,
     to: Contract,
     carry: &ExtensionSlot,
     source: &Value,
     from: Contract,
-) -> Vec<Operation> {
-    let home = believed(target, to, carry);
+) -> Vec<PatchOperation> {
+    let home = complete_reply(target, to, carry);
     match write(&home, from, &inputs_of(source, from)) {
         Ok(plain) => patch::between(&plain.document, source),
         Err(_) => {
-            vec![Operation::Replace { path: Pointer::root(), value: source.clone() }]
+            vec![PatchOperation::Replace { path: Pointer::root(), value: source.clone() }]
         }
     }
 }
@@ -222,7 +222,7 @@ fn lost(
 fn is_all_of(home: &Value, home_contract: Contract, here: &Value, contract: Contract) -> bool {
     let mut visible = home.clone();
     let slot = ExtensionSlot::take(&mut visible, home_contract);
-    let reply = believed(&visible, home_contract, &slot);
+    let reply = complete_reply(&visible, home_contract, &slot);
     write(&reply, contract, &inputs_of(here, contract)).is_ok_and(|plain| plain.document == *here)
 }
 
@@ -250,13 +250,13 @@ fn members(reply: &Reply) -> Value {
     serde_json::to_value(reply).unwrap_or_default()
 }
 
-fn places(steps: &[Operation]) -> Vec<Pointer> {
+fn places(steps: &[PatchOperation]) -> Vec<Pointer> {
     steps
         .iter()
         .filter_map(|step| match step {
-            Operation::Add { path, .. }
-            | Operation::Remove { path }
-            | Operation::Replace { path, .. } => Some(path.clone()),
+            PatchOperation::Add { path, .. }
+            | PatchOperation::Remove { path }
+            | PatchOperation::Replace { path, .. } => Some(path.clone()),
             _ => None,
         })
         .collect()

@@ -8,7 +8,9 @@ use serde_json::{Map, Value, json};
 
 use super::between::{Plain, fitting};
 use super::tool::text;
-use super::{Inputs, MissingInput, Next, NextKind, Outcome, Reply, ReplyProblem, body};
+use super::{
+    Inputs, MissingInput, NextStep, NextStepKind, Reply, ReplyOutcome, ReplyProblem, body,
+};
 use crate::governed::RefusalReason;
 
 /// The code of an error without one.
@@ -19,10 +21,10 @@ const LONGEST_SUMMARY: usize = 200;
 
 pub(super) fn read(document: &Value, lifted: &[String]) -> Reply {
     let outcome = match document.pointer("/response/status").and_then(Value::as_str) {
-        Some("partial") => Outcome::Partial,
-        Some("error") => Outcome::Error,
-        Some("refused") => Outcome::Refused,
-        _ => Outcome::Ok,
+        Some("partial") => ReplyOutcome::Partial,
+        Some("error") => ReplyOutcome::Error,
+        Some("refused") => ReplyOutcome::Refused,
+        _ => ReplyOutcome::Ok,
     };
     let written = text(document.get("timestamp"));
     let time = Timestamp::parse(&written).map_or(Timestamp::from_unix_millis(0), |(time, _)| time);
@@ -52,8 +54,8 @@ pub(super) fn read(document: &Value, lifted: &[String]) -> Reply {
 /// Reads the data of a structured or mixed response.
 fn content(mut data: Map<String, Value>, lifted: &[String], reply: &mut Reply) {
     let (code, message) = match reply.outcome {
-        Outcome::Error => ("error_code", "error_message"),
-        Outcome::Refused => ("refusal_reason", "explanation"),
+        ReplyOutcome::Error => ("error_code", "error_message"),
+        ReplyOutcome::Refused => ("refusal_reason", "explanation"),
         _ => {
             let told = ["summary", "narrative", "message"]
                 .iter()
@@ -129,10 +131,10 @@ pub(super) fn inputs(document: &Value) -> Inputs {
 
 fn status(reply: &Reply) -> &'static str {
     match reply.outcome {
-        Outcome::Ok | Outcome::Warning => "success",
-        Outcome::Partial => "partial",
-        Outcome::Refused if refusal(reply).is_some() => "refused",
-        Outcome::Error | Outcome::Refused => "error",
+        ReplyOutcome::Ok | ReplyOutcome::Warning => "success",
+        ReplyOutcome::Partial => "partial",
+        ReplyOutcome::Refused if refusal(reply).is_some() => "refused",
+        ReplyOutcome::Error | ReplyOutcome::Refused => "error",
     }
 }
 
@@ -154,11 +156,11 @@ fn written_content(reply: &Reply) -> (Value, Vec<String>) {
     }
     let mut data = Map::new();
     match (reply.outcome, refusal(reply)) {
-        (Outcome::Refused, Some(error)) => {
+        (ReplyOutcome::Refused, Some(error)) => {
             data.insert("refusal_reason".into(), error.code.clone().into());
             data.insert("explanation".into(), filled(&error.message, reply).into());
         }
-        (Outcome::Error | Outcome::Refused, _) => {
+        (ReplyOutcome::Error | ReplyOutcome::Refused, _) => {
             let error = reply.errors().next();
             let code = error.map_or(UNKNOWN, |error| error.code.as_str());
             let code = if is_blank(code) { UNKNOWN } else { code };
@@ -191,39 +193,39 @@ fn filled<'r>(message: &'r str, reply: &'r Reply) -> &'r str {
     told.into_iter().find(|text| !is_blank(text)).unwrap_or("(no message)")
 }
 
-fn next(actions: Option<&Value>) -> Vec<Next> {
+fn next(actions: Option<&Value>) -> Vec<NextStep> {
     let Some(actions) = actions else { return Vec::new() };
     let mut next = Vec::new();
     for handoff in actions.get("suggested_handoffs").and_then(Value::as_array).into_iter().flatten()
     {
         let target = text(handoff.get("target_agent"));
-        next.push(Next {
+        next.push(NextStep {
             reason: text(handoff.get("reason")),
             target: Some(target.clone()),
             required: handoff.get("required") == Some(&Value::Bool(true)),
-            ..Next::new(NextKind::Handoff, target)
+            ..NextStep::new(NextStepKind::Handoff, target)
         });
     }
     for (name, kind) in [
-        ("followup_questions", NextKind::Question),
-        ("additional_context_needed", NextKind::Context),
+        ("followup_questions", NextStepKind::Question),
+        ("additional_context_needed", NextStepKind::Context),
     ] {
         let labels: Vec<String> = fitting(actions.get(name)).unwrap_or_default();
-        next.extend(labels.into_iter().map(|label| Next::new(kind, label)));
+        next.extend(labels.into_iter().map(|label| NextStep::new(kind, label)));
     }
     next
 }
 
 fn written_next(reply: &Reply) -> Option<Value> {
-    let of = |kind: NextKind| reply.next.iter().filter(move |next| next.kind == kind);
+    let of = |kind: NextStepKind| reply.next.iter().filter(move |next| next.kind == kind);
     let labels = |kind| of(kind).map(|next| next.label.as_str()).collect::<Vec<_>>();
-    let handoffs: Vec<Value> = of(NextKind::Handoff)
+    let handoffs: Vec<Value> = of(NextStepKind::Handoff)
         .filter_map(|next| {
             let target = next.target.as_ref()?;
             Some(json!({"target_agent": target, "reason": next.reason, "required": next.required}))
         })
         .collect();
-    let (questions, context) = (labels(NextKind::Question), labels(NextKind::Context));
+    let (questions, context) = (labels(NextStepKind::Question), labels(NextStepKind::Context));
     if handoffs.is_empty() && questions.is_empty() && context.is_empty() {
         return None;
     }

@@ -127,15 +127,17 @@ mod tests {
     use serde_json::{Map, Value, json};
 
     use super::*;
-    use crate::convert::between::{hidden, write};
-    use crate::convert::{Inputs, Next, NextKind, Outcome, Reply, ReplyProblem, ToolFacts};
+    use crate::convert::between::{members_to_store, write};
+    use crate::convert::{
+        Inputs, NextStep, NextStepKind, Reply, ReplyOutcome, ReplyProblem, ToolFacts,
+    };
 
     fn object(value: &Value) -> Map<String, Value> {
         value.as_object().cloned().unwrap_or_default()
     }
 
     /// Returns a reply with a value in every member.
-    fn full(outcome: Outcome) -> Reply {
+    fn full(outcome: ReplyOutcome) -> Reply {
         let mut reply =
             Reply::new(outcome, "A summary", Timestamp::from_unix_millis(1_767_362_220_000));
         reply.body = object(&json!({"marker": "body"}));
@@ -152,11 +154,11 @@ mod tests {
         reply.signals =
             vec![json!({"signal_type": "s", "signal_layer": "mission", "signal_source": "x",
             "timestamp": "2026-01-02T13:57:00Z", "summary": null})];
-        let mut intent = Next::new(NextKind::Intent, "next.tool");
+        let mut intent = NextStep::new(NextStepKind::Intent, "next.tool");
         intent.target = Some("next.tool".to_owned());
-        let mut action = Next::new(NextKind::Action, "Look");
+        let mut action = NextStep::new(NextStepKind::Action, "Look");
         action.target = Some("look.tool".to_owned());
-        reply.next = vec![intent, action, Next::new(NextKind::Question, "Which?")];
+        reply.next = vec![intent, action, NextStep::new(NextStepKind::Question, "Which?")];
         reply.identity = Some(object(
             &json!({"response_id": "r", "protocol_version": "1.0.0", "agent": {"a": 1}}),
         ));
@@ -169,12 +171,12 @@ mod tests {
     #[test]
     fn the_table_says_what_is_written() {
         for contract in [Contract::Atdf, Contract::Governed, Contract::Ui, Contract::Tool] {
-            let written: Vec<_> = [Outcome::Ok, Outcome::Error]
+            let written: Vec<_> = [ReplyOutcome::Ok, ReplyOutcome::Error]
                 .into_iter()
                 .map(|outcome| {
                     let reply = full(outcome);
                     let plain = write(&reply, contract, &Inputs::default()).unwrap();
-                    let hidden = hidden(&reply, &plain.document, contract, &plain.lifted);
+                    let hidden = members_to_store(&reply, &plain.document, contract, &plain.lifted);
                     (plain.document, hidden)
                 })
                 .collect();
@@ -196,7 +198,7 @@ mod tests {
 
     #[test]
     fn the_table_has_every_member() {
-        let reply = serde_json::to_value(full(Outcome::Ok)).unwrap();
+        let reply = serde_json::to_value(full(ReplyOutcome::Ok)).unwrap();
         let members: Vec<&str> = reply.as_object().unwrap().keys().map(String::as_str).collect();
         let listed: Vec<&str> = MAPPING.iter().map(|mapping| mapping.member).collect();
         assert_eq!(listed, members);

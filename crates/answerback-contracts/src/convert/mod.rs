@@ -25,4 +25,4 @@ mod ui;
 pub use between::{ConvertError, Converted, convert};
 pub use inputs::{Inputs, MissingInput};
 pub use mapping::{MAPPING, Mapping};
-pub use reply::{Next, NextKind, Outcome, Reply, ReplyProblem, ToolFacts};
+pub use reply::{NextStep, NextStepKind, Reply, ReplyOutcome, ReplyProblem, ToolFacts};

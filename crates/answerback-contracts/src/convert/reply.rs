@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 #[non_exhaustive]
 pub struct Reply {
     /// The outcome of the request.
-    pub outcome: Outcome,
+    pub outcome: ReplyOutcome,
     /// A summary of what happened, in one line or a few.
     pub summary: String,
     /// The output, by name.
@@ -22,7 +22,7 @@ pub struct Reply {
     /// The signals that were emitted, in the form of UI envelopes.
     pub signals: Vec<Value>,
     /// The steps that could come next.
-    pub next: Vec<Next>,
+    pub next: Vec<NextStep>,
     /// The response id, the protocol version and the agent, in the form of governed responses.
     pub identity: Option<Map<String, Value>>,
     /// The confidence and the governance flags, in the form of governed responses.
@@ -37,7 +37,7 @@ pub struct Reply {
 
 impl Reply {
     /// Creates a reply with this outcome, summary and time, and nothing else.
-    pub fn new(outcome: Outcome, summary: impl Into<String>, time: Timestamp) -> Self {
+    pub fn new(outcome: ReplyOutcome, summary: impl Into<String>, time: Timestamp) -> Self {
         Self {
             outcome,
             summary: summary.into(),
@@ -70,7 +70,7 @@ impl Reply {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(clippy::exhaustive_enums, reason = "the contracts define these five outcomes")]
-pub enum Outcome {
+pub enum ReplyOutcome {
     /// Everything was done.
     Ok,
     /// Everything was done, with warnings.
@@ -83,7 +83,7 @@ pub enum Outcome {
     Refused,
 }
 
-impl Outcome {
+impl ReplyOutcome {
     /// True if the request was not served.
     pub const fn is_failure(self) -> bool {
         matches!(self, Self::Error | Self::Refused)
@@ -131,9 +131,9 @@ impl ReplyProblem {
 /// A step that could come next.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[non_exhaustive]
-pub struct Next {
+pub struct NextStep {
     /// The kind of step.
-    pub kind: NextKind,
+    pub kind: NextStepKind,
     /// The text for people: a label, a question, or the information that is needed.
     pub label: String,
     /// The reason for the step.
@@ -153,9 +153,9 @@ pub struct Next {
     pub required: bool,
 }
 
-impl Next {
+impl NextStep {
     /// Creates a step with only a label.
-    pub fn new(kind: NextKind, label: impl Into<String>) -> Self {
+    pub fn new(kind: NextStepKind, label: impl Into<String>) -> Self {
         Self {
             kind,
             label: label.into(),
@@ -172,7 +172,7 @@ impl Next {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum NextKind {
+pub enum NextStepKind {
     /// The tool that a tool envelope recommends.
     Intent,
     /// An offer: an action of a tool envelope, or a suggested action of a UI envelope.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use answerback_json::patch::Operation;
+use answerback_json::patch::PatchOperation;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -22,7 +22,7 @@ pub(super) struct ExtensionSlot {
     /// The patches that restore the documents that the reply was converted from, by contract. Each applies to
     /// the document that we would write in that contract.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) exact: BTreeMap<String, Vec<Operation>>,
+    pub(super) exact: BTreeMap<String, Vec<PatchOperation>>,
 }
 
 /// The name of our member in `meta`, `metadata` and `_meta`.

@@ -7,8 +7,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::between::{Plain, fitting};
-use super::{Inputs, MissingInput, Next, NextKind, Outcome, Reply, ReplyProblem, ToolFacts, body};
-use crate::tool::{Action, ErrorObject, Intent, SCHEMA_ID, Status};
+use super::{
+    Inputs, MissingInput, NextStep, NextStepKind, Reply, ReplyOutcome, ReplyProblem, ToolFacts,
+    body,
+};
+use crate::tool::{Action, EnvelopeStatus, ErrorObject, Intent, SCHEMA_ID};
 
 /// The code of the warning that marks a partial outcome.
 const PARTIAL: &str = "PARTIAL_RESULT";
@@ -20,13 +23,13 @@ const SOURCE: &str = "answerback/convert";
 pub(super) fn read(document: &Value, lifted: &[String]) -> Reply {
     let errors: Vec<ErrorObject> = fitting(document.get("errors")).unwrap_or_default();
     let warnings: Vec<ErrorObject> = fitting(document.get("warnings")).unwrap_or_default();
-    let outcome = match Status::of(errors.len(), warnings.len()) {
-        Status::Error => Outcome::Error,
-        Status::Warning if warnings.iter().any(|warning| warning.code == PARTIAL) => {
-            Outcome::Partial
+    let outcome = match EnvelopeStatus::of(errors.len(), warnings.len()) {
+        EnvelopeStatus::Error => ReplyOutcome::Error,
+        EnvelopeStatus::Warning if warnings.iter().any(|warning| warning.code == PARTIAL) => {
+            ReplyOutcome::Partial
         }
-        Status::Warning => Outcome::Warning,
-        Status::Ok => Outcome::Ok,
+        EnvelopeStatus::Warning => ReplyOutcome::Warning,
+        EnvelopeStatus::Ok => ReplyOutcome::Ok,
     };
     let mut reply = Reply::new(outcome, text(document.get("summary")), time(document));
     let data = document.get("data").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -37,20 +40,20 @@ pub(super) fn read(document: &Value, lifted: &[String]) -> Reply {
         .chain(warnings.into_iter().map(|warning| reported(Severity::Warning, warning)))
         .collect();
     if let Some(intent) = fitting::<Intent>(document.get("intent")) {
-        reply.next.push(Next {
+        reply.next.push(NextStep {
             reason: intent.reason,
             target: Some(intent.recommended_next.clone()),
             parameters: intent.parameters,
-            ..Next::new(NextKind::Intent, intent.recommended_next)
+            ..NextStep::new(NextStepKind::Intent, intent.recommended_next)
         });
     }
     for action in fitting::<Vec<Action>>(document.get("actions")).unwrap_or_default() {
-        reply.next.push(Next {
+        reply.next.push(NextStep {
             reason: action.reason,
             target: Some(action.tool),
             id: Some(action.id),
             parameters: action.parameters,
-            ..Next::new(NextKind::Action, action.label)
+            ..NextStep::new(NextStepKind::Action, action.label)
         });
     }
     reply.tool = inputs(document).tool;
@@ -64,11 +67,12 @@ pub(super) fn write(reply: &Reply, inputs: &Inputs) -> Result<Plain, MissingInpu
     if reply.outcome.is_failure() && errors.is_empty() {
         errors.push(ErrorObject::new(UNKNOWN, one_line(&reply.summary)));
     }
-    if reply.outcome == Outcome::Partial && !warnings.iter().any(|warning| warning.code == PARTIAL)
+    if reply.outcome == ReplyOutcome::Partial
+        && !warnings.iter().any(|warning| warning.code == PARTIAL)
     {
         warnings.push(ErrorObject::new(PARTIAL, "Only a part of the request could be done."));
     }
-    if reply.outcome == Outcome::Warning && warnings.is_empty() {
+    if reply.outcome == ReplyOutcome::Warning && warnings.is_empty() {
         warnings.push(ErrorObject::new(UNKNOWN, one_line(&reply.summary)));
     }
     let mut data = Map::new();
@@ -87,7 +91,8 @@ pub(super) fn write(reply: &Reply, inputs: &Inputs) -> Result<Plain, MissingInpu
     envelope.insert("schema_id".into(), SCHEMA_ID.into());
     envelope.insert("tool".into(), tool.name.clone().into());
     envelope.insert("version".into(), tool.version.clone().into());
-    envelope.insert("status".into(), Status::of(errors.len(), warnings.len()).as_str().into());
+    envelope
+        .insert("status".into(), EnvelopeStatus::of(errors.len(), warnings.len()).as_str().into());
     envelope.insert("summary".into(), one_line(&reply.summary).into());
     envelope.insert("data".into(), Value::Object(data));
     envelope.insert("warnings".into(), json!(warnings));
@@ -128,7 +133,7 @@ fn object(reported: &ReplyProblem) -> ErrorObject {
 }
 
 fn intent(reply: &Reply) -> Option<Intent> {
-    let next = reply.next.iter().find(|next| next.kind == NextKind::Intent)?;
+    let next = reply.next.iter().find(|next| next.kind == NextStepKind::Intent)?;
     let mut intent = Intent::new(next.target.clone()?, filled(&next.reason, &next.label));
     intent.parameters.clone_from(&next.parameters);
     Some(intent)
@@ -136,7 +141,7 @@ fn intent(reply: &Reply) -> Option<Intent> {
 
 /// Returns the offered steps that name a tool as actions. A step without a tool cannot be an action.
 fn actions(reply: &Reply) -> Vec<Action> {
-    let offered = reply.next.iter().filter(|next| next.kind == NextKind::Action);
+    let offered = reply.next.iter().filter(|next| next.kind == NextStepKind::Action);
     offered
         .filter_map(|next| {
             let tool = next.target.clone()?;

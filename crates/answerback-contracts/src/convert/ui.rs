@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::between::{Plain, fitting};
 use super::tool::text;
-use super::{Next, NextKind, Outcome, Reply, ReplyProblem};
+use super::{NextStep, NextStepKind, Reply, ReplyOutcome, ReplyProblem};
 
 /// The value in an artifact's metadata that marks the artifact as the body.
 const BODY: &str = "body";
@@ -18,9 +18,9 @@ pub(super) fn read(document: &Value) -> Reply {
     let failed = metadata.get("error") == Some(&Value::Bool(true));
     let findings: Vec<ReplyProblem> = fitting(metadata.get("findings")).unwrap_or_default();
     let outcome = match (failed, findings.is_empty()) {
-        (true, _) => Outcome::Error,
-        (false, false) => Outcome::Warning,
-        (false, true) => Outcome::Ok,
+        (true, _) => ReplyOutcome::Error,
+        (false, false) => ReplyOutcome::Warning,
+        (false, true) => ReplyOutcome::Ok,
     };
     let written = text(document.get("timestamp"));
     let time = Timestamp::parse(&written).map_or(Timestamp::from_unix_millis(0), |(time, _)| time);
@@ -46,11 +46,11 @@ pub(super) fn read(document: &Value) -> Reply {
     reply.missions = list(document, "missions_spawned");
     reply.signals = list(document, "signals_emitted");
     if let Some(question) = metadata.get("clarification").and_then(|asked| asked.get("question")) {
-        reply.next.push(Next::new(NextKind::Question, text(Some(question))));
+        reply.next.push(NextStep::new(NextStepKind::Question, text(Some(question))));
     }
     let actions = document.pointer("/ui_hints/suggested_actions");
     for label in fitting::<Vec<String>>(actions).unwrap_or_default() {
-        reply.next.push(Next::new(NextKind::Action, label));
+        reply.next.push(NextStep::new(NextStepKind::Action, label));
     }
     reply
 }
@@ -95,14 +95,14 @@ pub(super) fn write(reply: &Reply) -> Plain {
 
 fn hints(reply: &Reply) -> Value {
     let (priority, colour, icon) = match reply.outcome {
-        Outcome::Ok => ("normal", "success", "checkmark"),
-        Outcome::Warning | Outcome::Partial => ("normal", "warning", "alert"),
-        Outcome::Error | Outcome::Refused => ("urgent", "error", "alert"),
+        ReplyOutcome::Ok => ("normal", "success", "checkmark"),
+        ReplyOutcome::Warning | ReplyOutcome::Partial => ("normal", "warning", "alert"),
+        ReplyOutcome::Error | ReplyOutcome::Refused => ("urgent", "error", "alert"),
     };
     let labels: Vec<&str> = reply
         .next
         .iter()
-        .filter(|next| !is_blank(&next.label) && next.kind != NextKind::Context)
+        .filter(|next| !is_blank(&next.label) && next.kind != NextStepKind::Context)
         .map(|next| next.label.as_str())
         .collect();
     json!({

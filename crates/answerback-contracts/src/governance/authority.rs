@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use answerback_findings::{Profile, ValidationError};
-use answerback_json::Place;
+use answerback_json::ValuePath;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -158,7 +158,7 @@ fn agents(
     lock: Option<&Lock>,
     compositions: &[ValidationError],
 ) -> HashMap<String, Agent> {
-    let archetypes = Place::Root.key("archetypes");
+    let archetypes = ValuePath::Root.key("archetypes");
     manifest
         .prompts()
         .map(|prompt| {

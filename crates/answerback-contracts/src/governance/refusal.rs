@@ -16,7 +16,7 @@ use crate::governed::{
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Refused {
-    /// The refusal. Its reason follows from the gravest finding.
+    /// The refusal. Its reason follows from the most serious finding.
     pub refusal: Refusal,
     /// All findings about the response, including warnings.
     pub findings: Vec<ValidationError>,
@@ -75,7 +75,7 @@ impl Refused {
         self.refusal.refusal_reason.severity()
     }
 
-    /// Returns true if work has to halt because identity or integrity is in doubt.
+    /// Returns true if work must stop because identity or integrity is in doubt.
     pub const fn halts(&self) -> bool {
         self.refusal.refusal_reason.is_security()
     }

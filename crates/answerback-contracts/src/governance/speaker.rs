@@ -4,7 +4,8 @@ use serde_json::Value;
 use super::authority::{Authority, AuthorityError};
 use super::handoff::{HandoffBuilder, HandoffRequest};
 use crate::governed::{
-    AgentIdentity, Attestation, Content, Failure, GovernedBuilder, Policy, Refusal, RequestContext,
+    AgentIdentity, Attestation, Content, GovernedBuilder, GovernedCheckOptions, GovernedFailure,
+    Refusal, RequestContext,
 };
 
 /// Builds responses for one agent, with the identity that manifest and lock give it. An honest agent cannot
@@ -91,7 +92,7 @@ impl Speaker<'_> {
         &self,
         response_id: UuidV4,
         request: RequestContext,
-        failure: &Failure,
+        failure: &GovernedFailure,
     ) -> GovernedBuilder {
         let agent = self.identity.clone();
         self.judged(GovernedBuilder::failure(response_id, agent, request, failure))
@@ -109,6 +110,7 @@ impl Speaker<'_> {
     }
 
     fn judged(self, builder: GovernedBuilder) -> GovernedBuilder {
-        builder.judged_by(Policy::default().with_agent(self.identity.clone()))
+        builder
+            .with_check_options(GovernedCheckOptions::default().with_agent(self.identity.clone()))
     }
 }

@@ -3,8 +3,8 @@ use serde_json::{Map, Value};
 
 use super::Flag;
 
-/// What an agent attests about its response. A flag that is false needs an explanation, here or in
-/// the content.
+/// An agent's attestation about its response. A false flag needs an explanation, here or in the
+/// content.
 ///
 /// ```
 /// use answerback_contracts::governed::{Attestation, Flag};
@@ -19,34 +19,34 @@ use super::Flag;
 #[expect(clippy::struct_excessive_bools, reason = "the contract has these four flags")]
 #[non_exhaustive]
 pub struct Attestation {
-    /// The content lies within the agent's domain.
+    /// True if the content lies within the agent's domain.
     pub within_scope: bool,
-    /// The agent did nothing that belongs to another domain.
+    /// True if the agent did nothing that belongs to another domain.
     pub boundaries_respected: bool,
-    /// The content meets the agent's standards.
+    /// True if the content meets the agent's standards.
     pub quality_standards_met: bool,
-    /// No constraint was broken.
+    /// True if the agent followed all constraints.
     pub constraints_followed: bool,
-    /// Why a flag is false.
+    /// The reason why a flag is false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "String", regex(pattern = r"\S")))]
     pub explanation: Option<String>,
-    /// Where the record of this response is: a reference, or several.
+    /// One or several references to the record of this response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::audit_trail"))]
     pub audit_trail: Option<Value>,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
 impl Attestation {
-    /// Creates an attestation with all four flags true: the agent vouches for its response.
+    /// Creates an attestation with all four flags true.
     pub fn upheld() -> Self {
         Self::all(true)
     }
 
-    /// Creates an attestation with all four flags false: the agent vouches for nothing.
+    /// Creates an attestation with all four flags false.
     pub fn withheld() -> Self {
         Self::all(false)
     }

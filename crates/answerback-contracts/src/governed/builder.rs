@@ -3,8 +3,9 @@ use answerback_json::time::Timestamp;
 use serde_json::{Map, Value};
 
 use super::{
-    AgentIdentity, Attestation, Confidence, Content, Failure, GovernedResponse, NextActions,
-    Policy, ProtocolVersion, Refusal, RequestContext, Response, Status, SuggestedHandoff, check,
+    AgentIdentity, Attestation, Confidence, Content, GovernedCheckOptions, GovernedFailure,
+    GovernedResponse, GovernedStatus, NextActions, ProtocolVersion, Refusal, RequestContext,
+    Response, SuggestedHandoff, check,
 };
 use crate::Invalid;
 
@@ -14,7 +15,7 @@ use crate::Invalid;
 /// attestation. The status follows from the kind of response: an answer, a failure or a refusal.
 ///
 /// ```
-/// use answerback_contracts::governed::{AgentIdentity, AgentType, Attestation, Confidence, Content, GovernedBuilder, RequestContext, RequestType, Status};
+/// use answerback_contracts::governed::{AgentIdentity, AgentType, Attestation, Confidence, Content, GovernedBuilder, RequestContext, RequestType, GovernedStatus};
 /// use answerback_json::{Timestamp, UuidV4};
 ///
 /// let agent = AgentIdentity::new(
@@ -32,7 +33,7 @@ use crate::Invalid;
 /// let response = GovernedBuilder::answer(UuidV4::from_random([7; 16]), agent, request, content, attestation)
 ///     .confidence(Confidence::High)
 ///     .build(now)?;
-/// assert_eq!(response.status(), Status::Success);
+/// assert_eq!(response.status(), GovernedStatus::Success);
 /// assert_eq!(response.timestamp, "2026-01-02T13:57:00Z");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -46,7 +47,7 @@ pub struct GovernedBuilder {
     attestation: Attestation,
     next: Option<NextActions>,
     meta: Map<String, Value>,
-    policy: Policy,
+    options: GovernedCheckOptions,
 }
 
 impl GovernedBuilder {
@@ -59,7 +60,7 @@ impl GovernedBuilder {
         content: Content,
         attestation: Attestation,
     ) -> Self {
-        let response = Response::new(Status::Success, content, Confidence::NotApplicable);
+        let response = Response::new(GovernedStatus::Success, content, Confidence::NotApplicable);
         Self::new(response_id, agent, request, response, attestation)
     }
 
@@ -69,14 +70,14 @@ impl GovernedBuilder {
         response_id: UuidV4,
         agent: AgentIdentity,
         request: RequestContext,
-        failure: &Failure,
+        failure: &GovernedFailure,
     ) -> Self {
         let content = Content::of(failure);
-        let response = Response::new(Status::Error, content, Confidence::NotApplicable);
-        Self::new(response_id, agent, request, response, Failure::attestation())
+        let response = Response::new(GovernedStatus::Error, content, Confidence::NotApplicable);
+        Self::new(response_id, agent, request, response, GovernedFailure::attestation())
     }
 
-    /// Starts a refusal. Status and attestation follow from the reason. A security reason attests nothing.
+    /// Starts a refusal. The status and the attestation follow from the reason. A security reason attests nothing.
     pub fn refusal(
         response_id: UuidV4,
         agent: AgentIdentity,
@@ -103,14 +104,14 @@ impl GovernedBuilder {
             attestation,
             next: None,
             meta: Map::new(),
-            policy: Policy::default(),
+            options: GovernedCheckOptions::default(),
         }
     }
 
     /// Marks an answer as covering only part of the request. A failure or refusal keeps its status.
     pub fn partial(mut self) -> Self {
-        if self.response.status == Status::Success {
-            self.response.status = Status::Partial;
+        if self.response.status == GovernedStatus::Success {
+            self.response.status = GovernedStatus::Partial;
         }
         self
     }
@@ -157,10 +158,10 @@ impl GovernedBuilder {
         self
     }
 
-    /// Sets the policy that [`build`](Self::build) checks the response against, such as one with an observed
+    /// Sets the options with which [`build`](Self::build) checks the response, such as an observed
     /// identity.
-    pub fn judged_by(mut self, policy: impl Into<Policy>) -> Self {
-        self.policy = policy.into();
+    pub fn with_check_options(mut self, options: impl Into<GovernedCheckOptions>) -> Self {
+        self.options = options.into();
         self
     }
 
@@ -183,7 +184,7 @@ impl GovernedBuilder {
             extra: Map::new(),
         };
         let document = response.to_document();
-        Invalid::unless_emittable(&document, check(&document, self.policy))?;
+        Invalid::unless_emittable(&document, check(&document, self.options))?;
         Ok(response)
     }
 
@@ -228,7 +229,7 @@ pub(super) mod samples {
     }
 
     pub(in crate::governed) fn failure() -> GovernedResponse {
-        let failure = Failure::new("SOURCE_DOWN", "The sales table could not be read.")
+        let failure = GovernedFailure::new("SOURCE_DOWN", "The sales table could not be read.")
             .with_details("connection refused")
             .with_recovery("Try again in a minute.");
         GovernedBuilder::failure(id(), agent(), request(), &failure)
@@ -459,7 +460,7 @@ mod tests {
                 if whole { answer } else { answer.partial() }
             }),
             (text(), text()).prop_map(|(code, message)| {
-                let failure = Failure::new(code, message);
+                let failure = GovernedFailure::new(code, message);
                 let (id, agent) = (samples::id(), samples::agent());
                 GovernedBuilder::failure(id, agent, samples::request(), &failure)
             }),

@@ -3,26 +3,26 @@ pub(crate) mod identity;
 pub(crate) mod preamble;
 
 use answerback_findings::{Profile, Rule, ValidationError};
-use answerback_json::{Place, UuidV4};
+use answerback_json::{UuidV4, ValuePath};
 use answerback_redaction::is_blank;
 use serde_json::{Map, Value};
 
-use super::flat::{GROUPS, Group, flat_groups, moves};
-use super::{AgentId, AgentIdentity, Confidence, Flag, RequestType, Status, rule};
-use crate::Report;
+use super::flat::{GROUPS, MemberGroup, flat_groups, moves};
+use super::{AgentId, AgentIdentity, Confidence, Flag, GovernedStatus, RequestType, rule};
+use crate::ContractFindings;
 use crate::word::Word;
 
 /// The settings for the check of a governed response.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Policy {
+pub struct GovernedCheckOptions {
     /// The strictness of the check.
     pub profile: Profile,
     /// The agent that was observed to answer. If set, the response must have its identity.
     pub agent: Option<AgentIdentity>,
 }
 
-impl Policy {
+impl GovernedCheckOptions {
     /// Requires that the response is from this agent and prompt. The identity must come from a trusted
     /// source, not from the response itself.
     #[must_use]
@@ -32,7 +32,7 @@ impl Policy {
     }
 }
 
-impl From<Profile> for Policy {
+impl From<Profile> for GovernedCheckOptions {
     fn from(profile: Profile) -> Self {
         Self { profile, ..Self::default() }
     }
@@ -49,12 +49,12 @@ impl From<Profile> for Policy {
 /// assert_eq!(findings[0].message, "the groups are flat; move agent_id into agent");
 /// assert_eq!(findings[1].field_path.as_str(), "/response_id");
 /// ```
-pub fn check(document: &Value, policy: impl Into<Policy>) -> Vec<ValidationError> {
-    let policy = policy.into();
-    let mut report = Report::new(policy.profile);
+pub fn check(document: &Value, options: impl Into<GovernedCheckOptions>) -> Vec<ValidationError> {
+    let options = options.into();
+    let mut report = ContractFindings::new(options.profile);
     if let Some(members) = report.root(&rule::NOT_AN_OBJECT, document) {
         let flat = flat_groups(members);
-        let mut check = Check { report: &mut report, policy: &policy, members, flat };
+        let mut check = Check { report: &mut report, options: &options, members, flat };
         check.flat();
         check.metadata();
         check.agent();
@@ -70,18 +70,18 @@ pub fn check(document: &Value, policy: impl Into<Policy>) -> Vec<ValidationError
 type Members = Map<String, Value>;
 
 struct Check<'c, 'd> {
-    report: &'c mut Report,
-    policy: &'c Policy,
+    report: &'c mut ContractFindings,
+    options: &'c GovernedCheckOptions,
     members: &'d Members,
     /// Groups whose members are at the top level. They are not checked until the members are moved.
-    flat: Vec<&'static Group>,
+    flat: Vec<&'static MemberGroup>,
 }
 
 /// The facts about the response's content that the rules of the other groups need.
 #[derive(Default)]
 struct ContentOutcome {
     /// The status, if it is valid.
-    status: Option<Status>,
+    status: Option<GovernedStatus>,
     /// True if the content explains a false flag. `None` if the content has a problem that is already
     /// reported and leaves this open.
     explains: Option<bool>,
@@ -92,16 +92,16 @@ impl<'d> Check<'_, 'd> {
         if !self.flat.is_empty() {
             let moves = moves(&self.flat, self.members);
             let message = format!("the groups are flat; move {moves}");
-            self.report.add(&rule::FLAT, &Place::Root, message).expected_value = Some(moves);
+            self.report.add(&rule::FLAT, &ValuePath::Root, message).expected_value = Some(moves);
         }
     }
 
     fn metadata(&mut self) {
         let uuid = "a version 4 UUID";
-        if let Some(id) = self.required(&Place::Root, self.members, "response_id", uuid)
+        if let Some(id) = self.required(&ValuePath::Root, self.members, "response_id", uuid)
             && !id.as_str().is_some_and(UuidV4::is_valid)
         {
-            let place = Place::Root.key("response_id");
+            let place = ValuePath::Root.key("response_id");
             self.report.wrong(&rule::RESPONSE_ID_WRONG, &place, id, uuid);
         }
         preamble::timestamp(self.report, &PREAMBLE, self.members);
@@ -109,25 +109,25 @@ impl<'d> Check<'_, 'd> {
     }
 
     fn agent(&mut self) {
-        let place = Place::Root.key("agent");
+        let place = ValuePath::Root.key("agent");
         let Some(agent) = self.group("agent") else { return };
         let claimed = identity::read(self.report, &IDENTITY, &place, agent);
-        if let Some(observed) = &self.policy.agent {
+        if let Some(observed) = &self.options.agent {
             identity::compare(self.report, &IDENTITY, &place, &claimed, observed);
         }
     }
 
     fn response(&mut self) -> ContentOutcome {
-        let place = Place::Root.key("response");
+        let place = ValuePath::Root.key("response");
         let Some(response) = self.group("response") else { return ContentOutcome::default() };
-        let status = self.word::<Status>(&rule::STATUS_WRONG, &place, response, "status");
+        let status = self.word::<GovernedStatus>(&rule::STATUS_WRONG, &place, response, "status");
         let explains = self.content(&place, response, status);
         self.word::<Confidence>(&rule::CONFIDENCE_WRONG, &place, response, "confidence");
         ContentOutcome { status, explains }
     }
 
     fn request(&mut self) {
-        let place = Place::Root.key("request_context");
+        let place = ValuePath::Root.key("request_context");
         let Some(request) = self.group("request_context") else { return };
         if let Some(id) = request.get("request_id")
             && !id.as_str().is_some_and(UuidV4::is_valid)
@@ -144,7 +144,7 @@ impl<'d> Check<'_, 'd> {
     }
 
     fn governance(&mut self, outcome: &ContentOutcome) {
-        let place = Place::Root.key("governance");
+        let place = ValuePath::Root.key("governance");
         let Some(governance) = self.group("governance") else { return };
         let mut any_false = false;
         for flag in Flag::ALL {
@@ -155,7 +155,7 @@ impl<'d> Check<'_, 'd> {
             let here = place.key(name);
             if self.report.boolean(&rule::FLAG_WRONG, &here, value) == Some(false) {
                 any_false = true;
-                if outcome.status == Some(Status::Success) {
+                if outcome.status == Some(GovernedStatus::Success) {
                     let message = format!("the status is success, but {name} is false");
                     self.report.add(&rule::SUCCESS_WITHOUT_ATTESTATION, &here, message);
                 }
@@ -188,7 +188,7 @@ impl<'d> Check<'_, 'd> {
     }
 
     fn next(&mut self, outcome: &ContentOutcome) {
-        let place = Place::Root.key("next_actions");
+        let place = ValuePath::Root.key("next_actions");
         if self.is_flat("next_actions") {
             return;
         }
@@ -212,7 +212,9 @@ impl<'d> Check<'_, 'd> {
                 self.report.text(&rule::QUESTION_WRONG, &here.index(index), entry);
             }
         }
-        if outcome.status == Some(Status::Partial) && handoffs.is_some_and(<[Value]>::is_empty) {
+        if outcome.status == Some(GovernedStatus::Partial)
+            && handoffs.is_some_and(<[Value]>::is_empty)
+        {
             let message = "the response is partial and suggests no handoff";
             self.report.add(&rule::PARTIAL_WITHOUT_HANDOFF, &here, message);
         }
@@ -222,7 +224,7 @@ impl<'d> Check<'_, 'd> {
     /// value is not a list.
     fn entries(
         &mut self,
-        place: &Place<'_>,
+        place: &ValuePath<'_>,
         next: Option<&'d Members>,
         name: &str,
     ) -> Option<&'d [Value]> {
@@ -230,7 +232,7 @@ impl<'d> Check<'_, 'd> {
         self.report.array(&rule::NEXT_ACTIONS_WRONG, &place.key(name), value)
     }
 
-    fn handoff(&mut self, place: &Place<'_>, entry: &'d Value) {
+    fn handoff(&mut self, place: &ValuePath<'_>, entry: &'d Value) {
         let rule = &rule::HANDOFF_WRONG;
         let Some(handoff) = self.report.object(rule, place, entry) else { return };
         let form = AgentId::EXPECTED;
@@ -248,16 +250,16 @@ impl<'d> Check<'_, 'd> {
 
     fn rest(&mut self) {
         if let Some(meta) = self.members.get("_meta") {
-            self.report.object(&rule::META_WRONG, &Place::Root.key("_meta"), meta);
+            self.report.object(&rule::META_WRONG, &ValuePath::Root.key("_meta"), meta);
         }
         if self.flat.is_empty() {
             let members = self.members;
-            self.report.unknown_members(&rule::MEMBER_UNKNOWN, &Place::Root, members, MEMBERS);
+            self.report.unknown_members(&rule::MEMBER_UNKNOWN, &ValuePath::Root, members, MEMBERS);
         } else {
             let strays = self.flat.iter().flat_map(|group| group.members);
             let known: Vec<&str> = MEMBERS.iter().chain(strays).copied().collect();
             let members = self.members;
-            self.report.unknown_members(&rule::MEMBER_UNKNOWN, &Place::Root, members, &known);
+            self.report.unknown_members(&rule::MEMBER_UNKNOWN, &ValuePath::Root, members, &known);
         }
     }
 
@@ -276,14 +278,14 @@ impl<'d> Check<'_, 'd> {
             let members = GROUPS.iter().find(|group| group.name == name);
             let members = members.map(|group| group.members.join(", ")).unwrap_or_default();
             let expected = format!("an object with {members}");
-            self.required(&Place::Root, self.members, name, &expected);
+            self.required(&ValuePath::Root, self.members, name, &expected);
         }
-        self.report.object(&rule::GROUP_WRONG, &Place::Root.key(name), value?)
+        self.report.object(&rule::GROUP_WRONG, &ValuePath::Root.key(name), value?)
     }
 
     fn required(
         &mut self,
-        parent: &Place<'_>,
+        parent: &ValuePath<'_>,
         members: &'d Members,
         name: &str,
         expected: &str,
@@ -295,7 +297,7 @@ impl<'d> Check<'_, 'd> {
     fn advised(
         &mut self,
         rule: &'static Rule,
-        parent: &Place<'_>,
+        parent: &ValuePath<'_>,
         members: &'d Members,
         name: &str,
     ) -> Option<&'d Value> {
@@ -310,7 +312,7 @@ impl<'d> Check<'_, 'd> {
     fn text(
         &mut self,
         rule: &'static Rule,
-        parent: &Place<'_>,
+        parent: &ValuePath<'_>,
         members: &'d Members,
         name: &str,
     ) -> Option<&'d str> {
@@ -321,7 +323,7 @@ impl<'d> Check<'_, 'd> {
     fn word<W: Word>(
         &mut self,
         rule: &'static Rule,
-        parent: &Place<'_>,
+        parent: &ValuePath<'_>,
         members: &'d Members,
         name: &str,
     ) -> Option<W> {
@@ -329,7 +331,7 @@ impl<'d> Check<'_, 'd> {
     }
 }
 
-const IDENTITY: identity::Rules = identity::Rules {
+const IDENTITY: identity::IdentityRules = identity::IdentityRules {
     missing: &rule::MEMBER_MISSING,
     agent_type: &rule::AGENT_TYPE_WRONG,
     agent_id: &rule::AGENT_ID_WRONG,
@@ -339,7 +341,7 @@ const IDENTITY: identity::Rules = identity::Rules {
     hash_mismatch: &rule::PROMPT_HASH_MISMATCH,
 };
 
-const PREAMBLE: preamble::Rules = preamble::Rules {
+const PREAMBLE: preamble::PreambleRules = preamble::PreambleRules {
     missing: &rule::MEMBER_MISSING,
     timestamp: &rule::TIMESTAMP_WRONG,
     naive: &rule::TIMESTAMP_NAIVE,
@@ -380,8 +382,9 @@ mod tests {
     #[test]
     fn an_observed_identity_is_compared_member_by_member() {
         let document = samples::answer().to_document();
-        let policy = |observed: AgentIdentity| Policy::default().with_agent(observed);
-        assert_eq!(check(&document, policy(samples::agent())), []);
+        let options =
+            |observed: AgentIdentity| GovernedCheckOptions::default().with_agent(observed);
+        assert_eq!(check(&document, options(samples::agent())), []);
 
         let mut observed = samples::agent();
         observed.agent_type = AgentType::Orchestrator;
@@ -389,7 +392,7 @@ mod tests {
         observed.agent_version = "1.2.1".try_into().unwrap();
         observed.prompt_hash = "0".repeat(64).try_into().unwrap();
         let told: Vec<String> =
-            check(&document, policy(observed)).iter().map(ToString::to_string).collect();
+            check(&document, options(observed)).iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(told.join("\n"), @r#"
         error GOV-015 at /agent/agent_type: agent_type is "domain", but "orchestrator" was observed
         error GOV-015 at /agent/agent_id: agent_id is "domain-02-analysis", but "orchestrator-01" was observed

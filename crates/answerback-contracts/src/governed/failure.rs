@@ -6,7 +6,7 @@ use super::{Attestation, Flag};
 /// The content of a response with status `error`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[non_exhaustive]
-pub struct Failure {
+pub struct GovernedFailure {
     /// The code, which programs compare.
     pub error_code: String,
     /// The message for people, which says what failed.
@@ -22,7 +22,7 @@ pub struct Failure {
     pub extra: Map<String, Value>,
 }
 
-impl Failure {
+impl GovernedFailure {
     /// Creates a failure with a code and a message.
     pub fn new(error_code: impl Into<String>, error_message: impl Into<String>) -> Self {
         Self {

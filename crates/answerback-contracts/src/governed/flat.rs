@@ -5,16 +5,22 @@ use std::fmt::Write;
 use serde_json::{Map, Value};
 
 /// A group of the response, with the names of its members.
-pub(super) struct Group {
+pub(super) struct MemberGroup {
     pub(super) name: &'static str,
     pub(super) members: &'static [&'static str],
 }
 
-pub(super) const GROUPS: [Group; 5] = [
-    Group { name: "agent", members: &["agent_type", "agent_id", "agent_version", "prompt_hash"] },
-    Group { name: "response", members: &["status", "content", "confidence"] },
-    Group { name: "request_context", members: &["request_id", "request_type", "request_summary"] },
-    Group {
+pub(super) const GROUPS: [MemberGroup; 5] = [
+    MemberGroup {
+        name: "agent",
+        members: &["agent_type", "agent_id", "agent_version", "prompt_hash"],
+    },
+    MemberGroup { name: "response", members: &["status", "content", "confidence"] },
+    MemberGroup {
+        name: "request_context",
+        members: &["request_id", "request_type", "request_summary"],
+    },
+    MemberGroup {
         name: "governance",
         members: &[
             "within_scope",
@@ -25,14 +31,14 @@ pub(super) const GROUPS: [Group; 5] = [
             "audit_trail",
         ],
     },
-    Group {
+    MemberGroup {
         name: "next_actions",
         members: &["suggested_handoffs", "followup_questions", "additional_context_needed"],
     },
 ];
 
 /// Returns the groups that are absent although some of their members are at the top level.
-pub(super) fn flat_groups(members: &Map<String, Value>) -> Vec<&'static Group> {
+pub(super) fn flat_groups(members: &Map<String, Value>) -> Vec<&'static MemberGroup> {
     GROUPS
         .iter()
         .filter(|group| {
@@ -43,7 +49,7 @@ pub(super) fn flat_groups(members: &Map<String, Value>) -> Vec<&'static Group> {
 }
 
 /// Describes where the members belong: `agent_type, agent_id into agent; status into response`.
-pub(super) fn moves(groups: &[&Group], members: &Map<String, Value>) -> String {
+pub(super) fn moves(groups: &[&MemberGroup], members: &Map<String, Value>) -> String {
     let mut text = String::new();
     for group in groups {
         let strays = group.members.iter().filter(|name| members.contains_key(**name));

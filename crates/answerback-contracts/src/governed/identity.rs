@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 use super::AgentType;
 use crate::form::is_semver;
 
-/// Who answers, and under which prompt: the four members that a lock of prompts vouches for.
+/// The identity of an agent: the four members that a prompt lock can confirm.
 ///
-/// An identity is one value, so that whoever can vouch for it hands it in as a whole and no part of
-/// it is put together somewhere else.
+/// An identity is one value, so that its source always passes it as a whole and its members cannot
+/// be mixed.
 ///
 /// ```
 /// use answerback_contracts::governed::{AgentIdentity, AgentType};
@@ -29,15 +29,15 @@ use crate::form::is_semver;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AgentIdentity {
-    /// What kind of agent it is.
+    /// The kind of agent.
     pub agent_type: AgentType,
-    /// Its canonical id in the manifest.
+    /// The canonical id of the agent in the manifest.
     pub agent_id: AgentId,
-    /// The version of its prompt.
+    /// The version of the agent's prompt.
     pub agent_version: AgentVersion,
-    /// The SHA-256 of its prompt's file.
+    /// The SHA-256 of the prompt's file.
     pub prompt_hash: PromptHash,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }

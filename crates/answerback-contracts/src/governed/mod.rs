@@ -1,6 +1,6 @@
 //! Defines the governed response: an agent's answer, its prompt, and the attestation about the answer.
 //!
-//! A response is checked by itself, or against an observed identity ([`Policy::with_agent`]). This module
+//! A response is checked by itself, or against an observed identity ([`GovernedCheckOptions::with_agent`]). This module
 //! does not determine that identity. The caller takes it from a manifest and a lock of prompts, and passes it
 //! in as an [`AgentIdentity`].
 
@@ -19,8 +19,8 @@ pub(crate) mod vocabulary;
 
 pub use attestation::Attestation;
 pub use builder::GovernedBuilder;
-pub use check::{MEMBERS, Policy, check};
-pub use failure::Failure;
+pub use check::{GovernedCheckOptions, MEMBERS, check};
+pub use failure::GovernedFailure;
 pub use identity::{
     AgentId, AgentIdentity, AgentVersion, IdentityError, PromptHash, ProtocolVersion,
 };
@@ -31,4 +31,6 @@ pub(crate) use schema::{TIMESTAMP, audit_trail};
 pub use types::{
     Content, GovernedResponse, NextActions, RequestContext, Response, SuggestedHandoff,
 };
-pub use vocabulary::{AgentType, Confidence, ContentType, Flag, Format, RequestType, Status};
+pub use vocabulary::{
+    AgentType, Confidence, ContentType, Flag, Format, GovernedStatus, RequestType,
+};

@@ -2,41 +2,41 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::vocabulary::words;
-use super::{AgentId, Attestation, Flag, Status};
+use super::{AgentId, Attestation, Flag, GovernedStatus};
 
 words! {
-    /// Why an agent does not do what it was asked.
+    /// The reason why an agent refuses a request.
     RefusalReason {
-        /// The request is not for this agent's domain.
+        /// The request is outside the agent's domain.
         OutOfScope = "OUT_OF_SCOPE",
-        /// The request would have the agent do another domain's work.
+        /// The request would require work that belongs to another domain.
         BoundaryViolation = "BOUNDARY_VIOLATION",
         /// The agent's standards cannot be met.
         QualityCannotBeMet = "QUALITY_CANNOT_BE_MET",
         /// A prompt's hash is not the one in the lock.
         HashVerificationFailure = "HASH_VERIFICATION_FAILURE",
-        /// An agent is named that the manifest does not know.
+        /// The request names an agent that is not in the manifest.
         InvalidAgentReference = "INVALID_AGENT_REFERENCE",
         /// An archetype's composition breaks its rules.
         CompositionViolation = "COMPOSITION_VIOLATION",
-        /// Something immutable was to be changed.
+        /// The request would change something immutable.
         ImmutabilityViolation = "IMMUTABILITY_VIOLATION",
-        /// The request does not say enough.
+        /// The request lacks necessary information.
         InsufficientContext = "INSUFFICIENT_CONTEXT",
         /// The request can be understood in several ways.
         AmbiguousRequest = "AMBIGUOUS_REQUEST",
-        /// Several ways lead there, and the choice is not the agent's.
+        /// Several approaches are valid, and the caller must choose one.
         MultipleValidApproaches = "MULTIPLE_VALID_APPROACHES",
     }
-    /// How grave a refusal is.
+    /// The severity of a refusal.
     RefusalSeverity {
-        /// The caller can mend the request.
+        /// The caller can correct the request.
         Low = "Low",
-        /// The request belongs elsewhere, or has to change.
+        /// The request belongs to another agent, or must change.
         Medium = "Medium",
-        /// A rule of governance would have been broken.
+        /// The request would break a rule of governance.
         High = "High",
-        /// What governance rests on cannot be trusted.
+        /// The foundation of governance cannot be trusted, such as the identity of an agent.
         Critical = "Critical",
     }
 }
@@ -45,17 +45,19 @@ impl RefusalReason {
     /// Returns a one-line description of the reason.
     pub const fn meaning(self) -> &'static str {
         match self {
-            Self::OutOfScope => "the request is not for this agent's domain",
-            Self::BoundaryViolation => "the request would have the agent do another domain's work",
+            Self::OutOfScope => "the request is outside the agent's domain",
+            Self::BoundaryViolation => {
+                "the request would require work that belongs to another domain"
+            }
             Self::QualityCannotBeMet => "the agent's standards cannot be met",
             Self::HashVerificationFailure => "a prompt's hash is not the one in the lock",
-            Self::InvalidAgentReference => "an agent is named that the manifest does not know",
+            Self::InvalidAgentReference => "the request names an agent that is not in the manifest",
             Self::CompositionViolation => "an archetype's composition breaks its rules",
-            Self::ImmutabilityViolation => "something immutable was to be changed",
-            Self::InsufficientContext => "the request does not say enough",
+            Self::ImmutabilityViolation => "the request would change something immutable",
+            Self::InsufficientContext => "the request lacks necessary information",
             Self::AmbiguousRequest => "the request can be understood in several ways",
             Self::MultipleValidApproaches => {
-                "several ways lead there, and the choice is not the agent's"
+                "several approaches are valid, and the caller must choose one"
             }
         }
     }
@@ -86,12 +88,12 @@ impl RefusalReason {
         )
     }
 
-    /// Returns the status of a response with this reason. It is `partial` if an answer from the caller can
-    /// settle it.
-    pub const fn status(self) -> Status {
+    /// Returns the status of a response with this reason. It is `partial` if the caller's answer
+    /// can resolve it.
+    pub const fn status(self) -> GovernedStatus {
         match self {
-            Self::AmbiguousRequest | Self::MultipleValidApproaches => Status::Partial,
-            _ => Status::Refused,
+            Self::AmbiguousRequest | Self::MultipleValidApproaches => GovernedStatus::Partial,
+            _ => GovernedStatus::Refused,
         }
     }
 
@@ -114,15 +116,15 @@ impl RefusalReason {
     }
 }
 
-/// The content of a refusal: why, by which rule, and who could help.
+/// The content of a refusal: the reason, the rule, and an agent that could help.
 ///
 /// ```
-/// use answerback_contracts::governed::{Refusal, RefusalReason, Status};
+/// use answerback_contracts::governed::{Refusal, RefusalReason, GovernedStatus};
 ///
 /// let refusal = Refusal::new(RefusalReason::OutOfScope, "Pricing is not analysis.")
 ///     .with_suggested_agent("domain-05-product".try_into()?)
 ///     .with_governance_rule("scope");
-/// assert_eq!(refusal.refusal_reason.status(), Status::Refused);
+/// assert_eq!(refusal.refusal_reason.status(), GovernedStatus::Refused);
 /// assert!(!refusal.security_flag);
 /// # Ok::<(), answerback_contracts::governed::IdentityError>(())
 /// ```
@@ -131,23 +133,23 @@ impl RefusalReason {
 #[cfg_attr(feature = "schema", schemars(transform = super::schema::security_flag))]
 #[non_exhaustive]
 pub struct Refusal {
-    /// Why.
+    /// The reason, as a word.
     pub refusal_reason: RefusalReason,
-    /// Why, in words.
+    /// The explanation, in words.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"\S")))]
     pub explanation: String,
     /// The agent to ask instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "AgentId"))]
     pub suggested_agent: Option<AgentId>,
-    /// The rule that forbids it.
+    /// The rule that forbids the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "String", regex(pattern = r"\S")))]
     pub governance_rule: Option<String>,
-    /// Whether work has to halt because identity or integrity is in doubt.
+    /// True if work must stop because an identity or the integrity of a prompt is in doubt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub security_flag: bool,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }

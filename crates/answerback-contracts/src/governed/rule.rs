@@ -7,7 +7,7 @@ answerback_findings::rules! {
         "Put the answer into response.content.data and add the required members.";
     MEMBER_MISSING = "GOV-002", Error,
         "All required members are present",
-        "A response that leaves out who speaks, what was asked or what is attested cannot be governed.",
+        "A response without its agent, its request or its attestation cannot be governed.",
         "Add the member at the place that the finding names. The builder writes all of them.";
     FLAT = "GOV-003", Error,
         "The groups are nested: agent, response, request_context, governance, next_actions",
@@ -19,31 +19,31 @@ answerback_findings::rules! {
         "Write an object with the members of that group.";
     RESPONSE_ID_WRONG = "GOV-005", Error,
         "response_id is a version 4 UUID",
-        "The record of the response is found by it, and it must not collide with another.",
+        "It identifies the record of the response, so it must be unique.",
         "Make a random UUID for each response.";
     TIMESTAMP_WRONG = "GOV-006", Error,
         "timestamp is an ISO 8601 date and time",
-        "Responses are put in order by it.",
+        "Responses are sorted by it.",
         "Write it in UTC with Z, such as 2026-02-11T00:45:15Z.";
     TIMESTAMP_NAIVE = "GOV-007", Warning,
-        "timestamp says which time zone it means",
-        "Without an offset it is taken as UTC, which may be hours off.",
+        "timestamp has a time zone",
+        "Without an offset it is read as UTC, which may be wrong by hours.",
         "Add Z for UTC, or the offset.";
     PROTOCOL_VERSION_WRONG = "GOV-008", Error,
         "protocol_version is a semantic version",
-        "It says by which edition of the contract the response is to be read.",
+        "It identifies the version of the contract that the response follows.",
         "Write 1.0.0.";
     PROTOCOL_MAJOR_UNKNOWN = "GOV-009", Error,
         "protocol_version has major version 1",
-        "Another major version may mean something else by the same members.",
-        "Write the response by version 1.0.0, or read it with a program that knows its version.";
+        "The same members may have another meaning in another major version.",
+        "Write the response according to version 1.0.0, or read it with a program that knows its version.";
     PROTOCOL_NEWER = "GOV-010", Warning,
         "protocol_version is not newer than 1.0.0",
         "A later edition may have rules that are not checked here.",
         "Nothing, if you know that edition; otherwise write 1.0.0.";
     AGENT_TYPE_WRONG = "GOV-011", Error,
         "agent.agent_type is domain, archetype or orchestrator",
-        "It decides which part of the manifest vouches for the agent.",
+        "It determines the part of the manifest that describes the agent.",
         "Write the type that the lock has for this agent.";
     AGENT_ID_WRONG = "GOV-012", Error,
         "agent.agent_id is a canonical id",
@@ -63,7 +63,7 @@ answerback_findings::rules! {
         "Take the identity from the lock rather than writing it by hand.";
     PROMPT_HASH_MISMATCH = "GOV-016", Error,
         "agent.prompt_hash is the hash that was observed",
-        "The agent ran under another prompt than it says: nothing it attests can be relied on.",
+        "The agent ran with another prompt than it claims, so its attestation cannot be trusted.",
         "Do not use the response. Find out which prompt was in force.";
     STATUS_WRONG = "GOV-017", Error,
         "response.status is success, partial, error or refused",
@@ -71,19 +71,19 @@ answerback_findings::rules! {
         "Write one of the four words.";
     CONFIDENCE_WRONG = "GOV-018", Error,
         "response.confidence is high, medium, low or not_applicable",
-        "Callers decide by it whether somebody has to look.",
-        "Write one of the four words; not_applicable where a rating makes no sense.";
+        "Callers use it to decide if a person has to review the answer.",
+        "Write one of the four words; not_applicable if a confidence makes no sense.";
     CONTENT_TYPE_WRONG = "GOV-019", Error,
         "response.content.type is text, structured or mixed",
-        "It says how the data is to be read.",
+        "It determines how the data is parsed.",
         "Write one of the three words.";
     DATA_MISMATCH = "GOV-020", Error,
-        "response.content.data is what its type says",
+        "response.content.data matches its type",
         "Text is a string; structured and mixed content are objects.",
         "Change the type, or write the data accordingly: an object as such, not as JSON text in a string.";
     FORMAT_WRONG = "GOV-021", Error,
         "response.content.format is markdown, json or plain",
-        "It says how the data is to be shown.",
+        "It determines how the data is displayed.",
         "Write one of the three words.";
     FORMAT_MISMATCH = "GOV-022", Error,
         "response.content.format fits the type",
@@ -91,7 +91,7 @@ answerback_findings::rules! {
         "Change the format to one that the type allows.";
     DATA_EMPTY = "GOV-023", Error,
         "A success has content",
-        "A success that says nothing cannot be acted on.",
+        "A success without content is useless to the caller.",
         "Say what was done, or use another status.";
     NARRATIVE_MISSING = "GOV-024", Warning,
         "Mixed content has a narrative",
@@ -99,31 +99,31 @@ answerback_findings::rules! {
         "Add narrative, a text, or write the type structured.";
     ERROR_FORM_WRONG = "GOV-025", Error,
         "The data of an error is an object with error_code and error_message",
-        "Callers decide by the code whether to try again, and people read the message.",
+        "Callers use the code to decide if they try again, and people read the message.",
         "Write error_code, error_message, error_details and recovery_suggestion.";
     ERROR_FORM_THIN = "GOV-026", Warning,
         "An error has error_details and recovery_suggestion",
-        "Without them nobody knows what to do next.",
-        "Say what went wrong technically, and what to do about it.";
+        "Without them the caller does not know what to do next.",
+        "Describe the technical cause, and what to do about it.";
     REFUSAL_FORM_WRONG = "GOV-027", Error,
         "The data of a refusal is an object with refusal_reason and explanation",
-        "Whoever asked must learn why, and what to do instead.",
+        "The caller needs the reason, and an alternative.",
         "Write refusal_reason, explanation, suggested_agent (a canonical id) and governance_rule.";
     REFUSAL_FORM_THIN = "GOV-028", Warning,
-        "A refusal names the governance_rule, and the suggested_agent where another agent could help",
+        "A refusal has the governance_rule, and the suggested_agent if another agent could help",
         "A refusal without a rule cannot be reviewed; one without an agent is a dead end.",
         "Refer to the rule. If the request is for another domain, name the agent of that domain.";
     REFUSAL_REASON_UNKNOWN = "GOV-029", Error,
         "refusal_reason is one of the ten reasons",
-        "The reason decides how grave the refusal is and whether work halts.",
+        "The reason determines the severity of the refusal, and if work stops.",
         "Use the reason that fits best and put the rest into explanation.";
     REFUSAL_STATUS_MISMATCH = "GOV-030", Error,
         "response.status follows from refusal_reason",
         "AMBIGUOUS_REQUEST and MULTIPLE_VALID_APPROACHES are partial; every other reason is refused.",
-        "Write the status that the reason gives.";
+        "Write the status that belongs to the reason.";
     SECURITY_FLAG_MISSING = "GOV-031", Warning,
         "A refusal for a security reason has security_flag",
-        "A failed hash, an invalid agent and a broken immutability halt all work; readers look for the flag.",
+        "A wrong hash, an invalid agent and a change to something immutable stop all work. Readers look for the flag.",
         "Write security_flag: true into the data.";
     SECURITY_FLAG_WRONG = "GOV-032", Error,
         "security_flag is a boolean, and true for a security reason",
@@ -135,19 +135,19 @@ answerback_findings::rules! {
         "Write the handoff's id, or leave it out if there was none.";
     REQUEST_TYPE_WRONG = "GOV-034", Error,
         "request_context.request_type is query, task, analysis or decision",
-        "It says what kind of answer is due.",
+        "It determines the kind of answer.",
         "Write one of the four words.";
     REQUEST_SUMMARY_WRONG = "GOV-035", Error,
         "request_context.request_summary is a text",
-        "The record must say what was asked.",
-        "Summarise the request in a sentence.";
+        "The record must contain the request.",
+        "Summarize the request in a sentence.";
     FLAG_WRONG = "GOV-036", Error,
         "The four governance flags are booleans",
-        "An attestation is given or withheld; there is nothing between.",
+        "An attestation is either true or false.",
         "Write true or false.";
     EXPLANATION_MISSING = "GOV-037", Error,
         "A flag that is false is explained",
-        "Whoever reviews it has to know why.",
+        "A reviewer needs the reason.",
         "Write governance.explanation, or explanation or error_message in the content's data.";
     EXPLANATION_WRONG = "GOV-038", Error,
         "governance.explanation is a text",
@@ -155,35 +155,35 @@ answerback_findings::rules! {
         "Say why a flag is false, or leave it out when all are true.";
     SUCCESS_WITHOUT_ATTESTATION = "GOV-039", Warning,
         "A success has all four flags true",
-        "A success is within scope and to standard; a false flag says that it is not.",
-        "Use the status partial, or look again at the flag.";
+        "A success is within scope and meets the standards, which a false flag denies.",
+        "Use the status partial, or check the flag.";
     AUDIT_TRAIL_MISSING = "GOV-040", Warning,
         "The audit trail is referenced",
-        "Without a reference or an entry in a ledger nobody can find the record of the response.",
+        "Without a reference or a ledger entry the record of the response cannot be found.",
         "Write governance.audit_trail, or record the response in a ledger.";
     AUDIT_TRAIL_WRONG = "GOV-041", Error,
         "governance.audit_trail refers to something",
-        "It is how the record is found.",
+        "It identifies the record.",
         "Write a reference as a text, or several as an array or object.";
     NEXT_ACTIONS_WRONG = "GOV-042", Error,
         "next_actions is an object of arrays",
-        "Each entry is one thing that could come next.",
+        "Each entry is a possible next step.",
         "Write arrays, [] when there is nothing, or leave the member out.";
     HANDOFF_WRONG = "GOV-043", Error,
         "A suggested handoff has target_agent, reason and required",
-        "It cannot be followed without knowing whom to ask, why, and whether it must be.",
+        "A caller needs the agent, the reason, and if the handoff is required.",
         "Write a canonical id, a text and a boolean.";
     QUESTION_WRONG = "GOV-044", Error,
         "followup_questions and additional_context_needed hold texts",
-        "They are shown to a person as they stand.",
+        "They are displayed unchanged.",
         "Write each as a text that is not blank.";
     PARTIAL_WITHOUT_HANDOFF = "GOV-045", Warning,
         "A partial response suggests a handoff",
-        "What is left undone is for somebody else, who should be named.",
+        "Another agent should complete the rest, so the response should name it.",
         "Add next_actions.suggested_handoffs.";
     MEMBER_UNKNOWN = "GOV-046", Warning,
         "The response has no other members",
-        "Readers ignore them; they are kept when we convert.",
+        "Readers ignore them. Conversions preserve them.",
         "Put the value into response.content.data, or into _meta if it is not part of the answer.";
     META_WRONG = "GOV-047", Error,
         "_meta is an object",
@@ -191,6 +191,6 @@ answerback_findings::rules! {
         "Give the extension a name, or leave _meta out.";
     TIMESTAMP_FUTURE = "GOV-048", Warning,
         "timestamp is not in the future",
-        "A response cannot have been made after it is checked: one of the two clocks is wrong, or the time is invented.",
-        "Check the clock of the agent, and the one of this machine.";
+        "A response is made before it is checked, so one of the two clocks is wrong or the time is invented.",
+        "Check the clocks of the agent and of this machine.";
 }

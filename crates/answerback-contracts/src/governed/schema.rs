@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Flag, RefusalReason, Status};
+use super::{Flag, GovernedStatus, RefusalReason};
 
 /// The pattern of an ISO 8601 date and time, with or without a zone.
 pub(crate) const TIMESTAMP: &str =
@@ -23,7 +23,7 @@ pub(super) fn rules(schema: &mut schemars::Schema) {
             "error_details": {"type": ["string", "object"]}, "recovery_suggestion": text,
         }),
     );
-    let refusal = |status: Status| {
+    let refusal = |status: GovernedStatus| {
         form(
             &["refusal_reason", "explanation"],
             json!({
@@ -34,7 +34,7 @@ pub(super) fn rules(schema: &mut schemars::Schema) {
             }),
         )
     };
-    let status = |word: Status| demand(STATUS, &json!({"const": word}));
+    let status = |word: GovernedStatus| demand(STATUS, &json!({"const": word}));
     let explained = |path: &[&str], name: &str| {
         let path: Vec<&str> = path.iter().copied().chain([name]).collect();
         demand(&path, &text)
@@ -56,18 +56,18 @@ pub(super) fn rules(schema: &mut schemars::Schema) {
             }})),
         },
         {
-            "if": status(Status::Success),
+            "if": status(GovernedStatus::Success),
             "then": demand(DATA, &json!({"pattern": r"\S", "minProperties": 1})),
         },
-        {"if": status(Status::Error), "then": demand(DATA, &failure)},
-        {"if": status(Status::Refused), "then": demand(DATA, &refusal(Status::Refused))},
+        {"if": status(GovernedStatus::Error), "then": demand(DATA, &failure)},
+        {"if": status(GovernedStatus::Refused), "then": demand(DATA, &refusal(GovernedStatus::Refused))},
         {
-            "if": {"allOf": [status(Status::Partial), refuses]},
-            "then": demand(DATA, &refusal(Status::Partial)),
+            "if": {"allOf": [status(GovernedStatus::Partial), refuses]},
+            "then": demand(DATA, &refusal(GovernedStatus::Partial)),
         },
         {
             "if": {"allOf": [
-                status(Status::Refused),
+                status(GovernedStatus::Refused),
                 demand(DATA, &json!({"type": "object", "required": ["refusal_reason"], "properties": {"refusal_reason": security}})),
             ]},
             "then": demand(DATA, &json!({"properties": {"security_flag": {"const": true}}})),
@@ -121,7 +121,7 @@ fn reasons(wanted: impl Fn(RefusalReason) -> bool) -> Vec<RefusalReason> {
 #[cfg(test)]
 mod tests {
     use answerback_findings::{Profile, ValidationError};
-    use answerback_json::patch::{Operation, apply};
+    use answerback_json::patch::{PatchOperation, apply};
 
     use super::*;
     use crate::governed::builder::samples;
@@ -157,7 +157,7 @@ mod tests {
             let good = DOCUMENTS.iter().find(|(name, _)| case["document"] == *name);
             let good: Value = serde_json::from_str(good.unwrap().1).unwrap();
             assert!(validator.is_valid(&good), "{}", case["document"]);
-            let patch: Vec<Operation> = serde_json::from_value(case["patch"].clone()).unwrap();
+            let patch: Vec<PatchOperation> = serde_json::from_value(case["patch"].clone()).unwrap();
             let document = apply(&good, &patch).unwrap();
             let valid = !check(&document, Profile::Strict).iter().any(ValidationError::is_error);
             match (valid, validator.is_valid(&document)) {

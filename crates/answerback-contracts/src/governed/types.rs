@@ -5,40 +5,40 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    AgentId, AgentIdentity, Attestation, Confidence, ContentType, Failure, Format, ProtocolVersion,
-    Refusal, RequestType, Status,
+    AgentId, AgentIdentity, Attestation, Confidence, ContentType, Format, GovernedFailure,
+    GovernedStatus, ProtocolVersion, Refusal, RequestType,
 };
 use crate::Invalid;
 
-/// An agent's response under governance.
+/// A governed response: an agent's answer with its identity and attestation.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(transform = super::schema::rules))]
 #[non_exhaustive]
 pub struct GovernedResponse {
-    /// Names this response.
+    /// The id of the response.
     pub response_id: UuidV4,
-    /// When it was given, by ISO 8601.
+    /// The time of the response, in ISO 8601.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = super::schema::TIMESTAMP)))]
     pub timestamp: String,
-    /// The edition of the contract that it follows.
+    /// The version of the contract that the response follows.
     pub protocol_version: ProtocolVersion,
-    /// Who gives it.
+    /// The agent that answers.
     pub agent: AgentIdentity,
-    /// What is said.
+    /// The status, the content and the confidence of the answer.
     pub response: Response,
-    /// What it answers.
+    /// The request that the response answers.
     pub request_context: RequestContext,
-    /// What the agent attests about it.
+    /// The agent's attestation about the response.
     pub governance: Attestation,
-    /// What could come next.
+    /// Suggestions for the next steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "NextActions"))]
     pub next_actions: Option<NextActions>,
     /// The extension slot.
     #[serde(default, rename = "_meta", skip_serializing_if = "Map::is_empty")]
     pub meta: Map<String, Value>,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -61,19 +61,19 @@ impl GovernedResponse {
     }
 
     /// Returns the status of the response.
-    pub const fn status(&self) -> Status {
+    pub const fn status(&self) -> GovernedStatus {
         self.response.status
     }
 
     /// Returns the failure if the status is `error`.
-    pub fn failure(&self) -> Option<Failure> {
-        (self.status() == Status::Error).then(|| self.content_as()).flatten()
+    pub fn failure(&self) -> Option<GovernedFailure> {
+        (self.status() == GovernedStatus::Error).then(|| self.content_as()).flatten()
     }
 
-    /// Returns the refusal, if the response is one. Its status is `refused`, or `partial` for the reasons
-    /// that an answer from the caller can settle.
+    /// Returns the refusal, if the response is one. Its status is `refused`, or `partial` if the
+    /// caller's answer can resolve the reason.
     pub fn refusal(&self) -> Option<Refusal> {
-        matches!(self.status(), Status::Refused | Status::Partial)
+        matches!(self.status(), GovernedStatus::Refused | GovernedStatus::Partial)
             .then(|| self.content_as())
             .flatten()
     }
@@ -83,30 +83,30 @@ impl GovernedResponse {
     }
 }
 
-/// What is said.
+/// The status, the content and the confidence of an answer.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "GovernedContent"))]
 #[non_exhaustive]
 pub struct Response {
-    /// How the request ended.
-    pub status: Status,
-    /// The answer itself.
+    /// The outcome of the request.
+    pub status: GovernedStatus,
+    /// The content of the answer.
     pub content: Content,
-    /// How sure the agent is.
+    /// The agent's confidence in the answer.
     pub confidence: Confidence,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
 impl Response {
-    pub(super) fn new(status: Status, content: Content, confidence: Confidence) -> Self {
+    pub(super) fn new(status: GovernedStatus, content: Content, confidence: Confidence) -> Self {
         Self { status, content, confidence, extra: Map::new() }
     }
 }
 
-/// The answer itself.
+/// The content of an answer.
 ///
 /// ```
 /// use answerback_contracts::governed::{Content, ContentType, Format};
@@ -119,14 +119,14 @@ impl Response {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Content {
-    /// What it is made of.
+    /// The type of the content.
     #[serde(rename = "type")]
     pub kind: ContentType,
-    /// A string for text, an object otherwise.
+    /// The data: a string for text, an object otherwise.
     pub data: Value,
-    /// How it is written.
+    /// The format of the content.
     pub format: Format,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -146,7 +146,7 @@ impl Content {
     pub fn structured<N: Into<String>, V: Into<Value>>(
         data: impl IntoIterator<Item = (N, V)>,
     ) -> Self {
-        Self::new(ContentType::Structured, Value::Object(named(data).collect()), Format::Json)
+        Self::new(ContentType::Structured, Value::Object(members(data).collect()), Format::Json)
     }
 
     /// Creates mixed content: a narrative with named values next to it.
@@ -155,7 +155,7 @@ impl Content {
         data: impl IntoIterator<Item = (N, V)>,
     ) -> Self {
         let narrative = ("narrative".to_owned(), Value::String(narrative.into()));
-        let data = std::iter::once(narrative).chain(named(data)).collect();
+        let data = std::iter::once(narrative).chain(members(data)).collect();
         Self::new(ContentType::Mixed, Value::Object(data), Format::Json)
     }
 
@@ -171,33 +171,33 @@ impl Content {
     }
 }
 
-fn named<N: Into<String>, V: Into<Value>>(
+fn members<N: Into<String>, V: Into<Value>>(
     data: impl IntoIterator<Item = (N, V)>,
 ) -> impl Iterator<Item = (String, Value)> {
     data.into_iter().map(|(name, value)| (name.into(), value.into()))
 }
 
-/// What a response answers.
+/// The request that a response answers.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RequestContext {
-    /// The id of the handoff that asked, if one did.
+    /// The id of the handoff that made the request, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "UuidV4"))]
     pub request_id: Option<UuidV4>,
-    /// What was asked for.
+    /// The kind of request.
     pub request_type: RequestType,
-    /// The request in short.
+    /// A summary of the request.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"\S")))]
     pub request_summary: String,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
 impl RequestContext {
-    /// Creates the context of a request that came without a handoff.
+    /// Creates the context of a request that was made without a handoff.
     pub fn new(request_type: RequestType, request_summary: impl Into<String>) -> Self {
         Self {
             request_id: None,
@@ -215,12 +215,12 @@ impl RequestContext {
     }
 }
 
-/// What could come next. A list that is absent and one that is empty are kept apart.
+/// Suggestions for the next steps. An absent list and an empty list are distinguished.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct NextActions {
-    /// Other agents to ask.
+    /// Other agents that the caller could ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<SuggestedHandoff>"))]
     pub suggested_handoffs: Option<Vec<SuggestedHandoff>>,
@@ -228,28 +228,28 @@ pub struct NextActions {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>", inner(regex(pattern = r"\S"))))]
     pub followup_questions: Option<Vec<String>>,
-    /// What the agent would have to know.
+    /// The information that the agent would need.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>", inner(regex(pattern = r"\S"))))]
     pub additional_context_needed: Option<Vec<String>>,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// Another agent to ask.
+/// A suggestion to hand the request over to another agent.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SuggestedHandoff {
-    /// Its canonical id.
+    /// The canonical id of the agent.
     pub target_agent: AgentId,
-    /// Why it.
+    /// The reason for the suggestion.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"\S")))]
     pub reason: String,
-    /// Whether the request cannot be completed without it.
+    /// True if the request cannot be completed without the handoff.
     pub required: bool,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)+ })+) => {
         $(
-            $(#[$doc])*
             #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Deserialize, Serialize)]
             #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+            $(#[$doc])*
             #[expect(clippy::exhaustive_enums, reason = "the contract defines exactly these")]
             pub enum $name {
                 $($(#[$variant_doc])* #[serde(rename = $word)] $variant,)+
@@ -25,7 +25,7 @@ macro_rules! words {
             impl $crate::word::Word for $name {
                 const WORDS: &'static [&'static str] = &[$($word),+];
 
-                fn named(word: &str) -> Option<Self> {
+                fn from_word(word: &str) -> Option<Self> {
                     match word { $($word => Some(Self::$variant),)+ _ => None }
                 }
             }
@@ -41,67 +41,69 @@ macro_rules! words {
 pub(super) use words;
 
 words! {
-    /// What kind of agent answers.
+    /// The kind of agent.
     AgentType {
-        /// It knows one domain.
+        /// The agent covers one domain.
         Domain = "domain",
-        /// It is composed of two to four domains.
+        /// The agent is composed of two to four domains.
         Archetype = "archetype",
-        /// It directs other agents.
+        /// The agent directs other agents.
         Orchestrator = "orchestrator",
     }
-    /// How a request ended.
-    Status {
-        /// Done, within scope and to standard.
+    /// The outcome of a request.
+    #[cfg_attr(feature = "schema", schemars(rename = "Status"))]
+    GovernedStatus {
+        /// The request was completed, within scope and to standard.
         Success = "success",
-        /// Done in part; the rest needs another agent or an answer.
+        /// The request was completed in part. The rest needs another agent or an answer from the
+        /// caller.
         Partial = "partial",
-        /// Something technical failed.
+        /// A technical error occurred.
         Error = "error",
-        /// The rules forbid to do it.
+        /// The rules forbid the request.
         Refused = "refused",
     }
-    /// What the content is made of.
+    /// The type of the content.
     ContentType {
-        /// Prose: the data is a string.
+        /// Prose. The data is a string.
         Text = "text",
-        /// Named values: the data is an object.
+        /// Named values. The data is an object.
         Structured = "structured",
-        /// Both: the data is an object with a `narrative`.
+        /// Prose and named values. The data is an object with a `narrative`.
         Mixed = "mixed",
     }
-    /// How the content is written.
+    /// The format of the content.
     Format {
-        /// Text with Markdown marks.
+        /// Text with Markdown.
         Markdown = "markdown",
-        /// Values, for structured and mixed content.
+        /// JSON values, for structured and mixed content.
         Json = "json",
-        /// Text without marks.
+        /// Plain text.
         Plain = "plain",
     }
-    /// How sure the agent is.
+    /// The agent's confidence in its answer.
     Confidence {
-        /// Complete information, squarely within the agent's domain.
+        /// The information is complete and well within the agent's domain.
         High = "high",
-        /// Gaps, or the edge of its domain: validate before use.
+        /// The information has gaps, or is at the edge of the domain. Validate it before use.
         Medium = "medium",
-        /// Large gaps: have an expert look.
+        /// The information has large gaps. An expert should review it.
         Low = "low",
-        /// A rating makes no sense for this request.
+        /// A confidence makes no sense for this request.
         NotApplicable = "not_applicable",
     }
-    /// What was asked for.
+    /// The kind of a request.
     RequestType {
         /// A question.
         Query = "query",
-        /// Something to do.
+        /// An instruction to do something.
         Task = "task",
-        /// Something to examine.
+        /// A request to examine something.
         Analysis = "analysis",
-        /// A choice.
+        /// A request to choose.
         Decision = "decision",
     }
-    /// What an agent attests.
+    /// A flag of an attestation.
     Flag {
         /// The content lies within the agent's domain.
         WithinScope = "within_scope",
@@ -109,7 +111,7 @@ words! {
         BoundariesRespected = "boundaries_respected",
         /// The content meets the agent's standards.
         QualityStandardsMet = "quality_standards_met",
-        /// No constraint was broken.
+        /// The agent followed all constraints.
         ConstraintsFollowed = "constraints_followed",
     }
 }
@@ -133,7 +135,7 @@ mod tests {
     fn words_are_written_and_read_alike() {
         for flag in Flag::ALL {
             assert_eq!(serde_json::to_value(flag).unwrap(), flag.as_str());
-            assert_eq!(Flag::named(flag.as_str()), Some(*flag));
+            assert_eq!(Flag::from_word(flag.as_str()), Some(*flag));
         }
         assert_eq!(WordList(Format::WORDS).to_string(), "markdown, json or plain");
     }

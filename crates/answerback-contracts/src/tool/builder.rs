@@ -4,14 +4,14 @@ use answerback_json::time::Timestamp;
 use serde_json::{Map, Value};
 
 use super::types::{Action, Audit, EnvelopeResponse, ErrorObject, Intent, McpHost};
-use super::{Policy, check};
+use super::{EnvelopeCheckOptions, check};
 use crate::Invalid;
 
 /// Builds the envelope of a tool's response. The result passes the strict check, and its status is computed.
 ///
 /// ```
 /// use answerback_json::Timestamp;
-/// use answerback_contracts::tool::{EnvelopeBuilder, Intent, Status};
+/// use answerback_contracts::tool::{EnvelopeBuilder, Intent, EnvelopeStatus};
 ///
 /// let now = Timestamp::from_unix_millis(1_767_362_220_000);
 /// let answer = EnvelopeBuilder::new("solution.structure", "1.0.0")
@@ -21,7 +21,7 @@ use crate::Invalid;
 ///     .duration_ms(45)
 ///     .intent(Intent::new("solution.info", "See what the solution is about."))
 ///     .build(now)?;
-/// assert_eq!(answer.status(), Status::Ok);
+/// assert_eq!(answer.status(), EnvelopeStatus::Ok);
 /// assert_eq!(answer.audit.timestamp, "2026-01-02T13:57:00Z");
 /// # Ok::<(), answerback_contracts::Invalid>(())
 /// ```
@@ -42,7 +42,7 @@ pub struct EnvelopeBuilder {
     intent: Option<Intent>,
     actions: Vec<Action>,
     meta: Map<String, Value>,
-    policy: Policy,
+    options: EnvelopeCheckOptions,
 }
 
 impl EnvelopeBuilder {
@@ -63,7 +63,7 @@ impl EnvelopeBuilder {
             intent: None,
             actions: Vec::new(),
             meta: Map::new(),
-            policy: Policy::default(),
+            options: EnvelopeCheckOptions::default(),
         }
     }
 
@@ -150,9 +150,9 @@ impl EnvelopeBuilder {
         self
     }
 
-    /// Sets the policy that [`build`](Self::build) checks the envelope against, such as one with more codes.
-    pub fn judged_by(mut self, policy: impl Into<Policy>) -> Self {
-        self.policy = policy.into();
+    /// Sets the options with which [`build`](Self::build) checks the envelope, such as more codes.
+    pub fn with_check_options(mut self, options: impl Into<EnvelopeCheckOptions>) -> Self {
+        self.options = options.into();
         self
     }
 
@@ -174,7 +174,7 @@ impl EnvelopeBuilder {
         envelope.actions = self.actions;
         envelope.meta = self.meta;
         let document = envelope.to_document();
-        Invalid::unless_emittable(&document, check(&document, self.policy))?;
+        Invalid::unless_emittable(&document, check(&document, self.options))?;
         Ok(envelope)
     }
 }
@@ -216,7 +216,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::tool::Status;
+    use crate::tool::EnvelopeStatus;
 
     fn now() -> Timestamp {
         Timestamp::from_unix_millis(1_767_362_220_000)
@@ -239,7 +239,7 @@ mod tests {
             .meta("trace", "t-1")
             .build(now())
             .unwrap();
-        assert_eq!(full.status(), Status::Error);
+        assert_eq!(full.status(), EnvelopeStatus::Error);
         insta::assert_snapshot!(serde_json::to_string_pretty(&full).unwrap(), @r#"
         {
           "schema_id": "dotbot-mcp-response@1",
@@ -352,7 +352,7 @@ mod tests {
         let envelope = EnvelopeResponse::from_document(&document).unwrap();
         assert_eq!(envelope.warnings(), [ErrorObject::new("UNSPECIFIED", "bare")]);
         assert_eq!(envelope.extra["later"], 1);
-        assert_eq!(envelope.status(), Status::Warning);
+        assert_eq!(envelope.status(), EnvelopeStatus::Warning);
         assert!(EnvelopeResponse::from_document(&json!({})).is_err());
     }
 }

@@ -1,30 +1,30 @@
 use answerback_findings::{Profile, ValidationError};
 use answerback_json::time::Timestamp;
-use answerback_json::{Place, UuidV4};
+use answerback_json::{UuidV4, ValuePath};
 use answerback_redaction::is_blank;
 use serde_json::{Map, Value};
 
-use super::types::{SCHEMA_ID, Status, same_tool};
-use super::{Catalogue, McpHost};
+use super::types::{EnvelopeStatus, SCHEMA_ID, same_tool};
+use super::{ErrorCatalog, McpHost};
 use crate::form::{is_code, is_relative_path, is_semver};
-use crate::{Invalid, Report};
+use crate::{ContractFindings, Invalid};
 
 /// The settings for the check of a tool envelope.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Policy {
+pub struct EnvelopeCheckOptions {
     /// The strictness of the check.
     pub profile: Profile,
     /// The known codes.
-    pub catalogue: Catalogue,
+    pub catalogue: ErrorCatalog,
     /// The tool that was called. If set, the envelope must name it.
     pub tool: Option<String>,
 }
 
-impl Policy {
+impl EnvelopeCheckOptions {
     /// Sets the known codes.
     #[must_use]
-    pub fn with_catalogue(mut self, catalogue: Catalogue) -> Self {
+    pub fn with_error_catalog(mut self, catalogue: ErrorCatalog) -> Self {
         self.catalogue = catalogue;
         self
     }
@@ -37,7 +37,7 @@ impl Policy {
     }
 }
 
-impl From<Profile> for Policy {
+impl From<Profile> for EnvelopeCheckOptions {
     fn from(profile: Profile) -> Self {
         Self { profile, ..Self::default() }
     }
@@ -48,19 +48,19 @@ pub mod rule {
     answerback_findings::rules! {
         NOT_AN_OBJECT = "TOOL-001", Error,
             "The envelope is a JSON object",
-            "Everything a caller looks for is a member of it.",
+            "All information for a caller is a member of it.",
             "Wrap the output: put it into data and add the required members.";
         MEMBER_MISSING = "TOOL-002", Error,
             "schema_id, tool, version, status, summary, data, warnings, errors and audit are present",
-            "Callers read these without asking whether they are there; empty lists are written as [].",
+            "Callers expect these members in every envelope. Empty lists are written as [].",
             "Add the member. The builder writes all of them.";
         SCHEMA_ID_WRONG = "TOOL-003", Error,
             "schema_id is dotbot-mcp-response@1",
-            "It is how a reader knows which envelope this is.",
+            "Readers use it to identify the envelope.",
             "Write exactly dotbot-mcp-response@1.";
         TOOL_WRONG = "TOOL-004", Error,
             "tool is a name",
-            "The answer has to say which tool gave it.",
+            "It identifies the tool that answers.",
             "Write the tool's name, such as solution.info.";
         TOOL_MISMATCH = "TOOL-005", Error,
             "tool names the tool that was called",
@@ -76,7 +76,7 @@ pub mod rule {
             "Leave the status to the builder, which computes it.";
         STATUS_MISMATCH = "TOOL-008", Error,
             "status follows from errors and warnings",
-            "A status that contradicts the lists beside it makes a caller treat a failure as a success.",
+            "A status that contradicts the lists makes a caller treat a failure as a success.",
             "error if there are errors, else warning if there are warnings, else ok.";
         SUMMARY_WRONG = "TOOL-009", Error,
             "summary is one line of text",
@@ -84,7 +84,7 @@ pub mod rule {
             "Say in one sentence what happened, with counts and names.";
         SUMMARY_LONG = "TOOL-010", Warning,
             "summary is one sentence",
-            "More belongs into data, where it can be found.",
+            "Further details belong into data, where callers look for them.",
             "Keep the first sentence; move the rest into data or intent.reason.";
         DATA_WRONG = "TOOL-011", Error,
             "data is an object",
@@ -92,7 +92,7 @@ pub mod rule {
             "Give the value a name: {\"items\": [...]}.";
         LIST_WRONG = "TOOL-012", Error,
             "warnings and errors are arrays",
-            "The status is computed from how many there are.",
+            "The status is computed from their lengths.",
             "Write [] when there are none.";
         ENTRY_WRONG = "TOOL-013", Error,
             "An error or warning is an object",
@@ -111,7 +111,7 @@ pub mod rule {
             "A caller that does not know a code can only show it.",
             "Use a code of the catalogue, or register your own with the checker.";
         MESSAGE_WRONG = "TOOL-017", Error,
-            "message says what happened",
+            "message is a text that is not blank",
             "The code alone does not tell a person what to do.",
             "Describe the problem in a sentence.";
         ENTRY_PATH_WRONG = "TOOL-018", Error,
@@ -124,11 +124,11 @@ pub mod rule {
             "Give the details names, or leave them out.";
         AUDIT_WRONG = "TOOL-020", Error,
             "audit is an object",
-            "It holds when, how long and from where.",
+            "It has the time, the duration and the source.",
             "Write timestamp, duration_ms and source.";
         TIMESTAMP_WRONG = "TOOL-021", Error,
             "audit.timestamp is an RFC 3339 time in UTC",
-            "Times of several tools are put in order.",
+            "The times of several tools are sorted.",
             "Write it with Z, such as 2026-01-02T13:57:00Z.";
         DURATION_WRONG = "TOOL-022", Error,
             "audit.duration_ms is a whole number of milliseconds, 0 or more",
@@ -136,12 +136,12 @@ pub mod rule {
             "Round down to whole milliseconds.";
         SOURCE_WRONG = "TOOL-023", Error,
             "audit.source is a relative path with forward slashes",
-            "An absolute path tells of the machine and means nothing on another one.",
+            "An absolute path reveals details of the machine and is useless on another one.",
             "Write it relative to the solution, such as .bot/mcp/tools/x/script.ps1.";
         HOST_UNKNOWN = "TOOL-024", Warning,
             "audit.host is warp, claude-desktop or ci",
             "These are the hosts that can be detected.",
-            "Leave it out when the host is another one.";
+            "Leave it out if the host is another one.";
         HOST_WRONG = "TOOL-025", Error,
             "audit.host is a string",
             "It names the MCP host.",
@@ -153,22 +153,22 @@ pub mod rule {
         CORRELATION_NOT_UUID = "TOOL-027", Info,
             "audit.correlation_id is a version 4 UUID",
             "Ids of several systems must not collide.",
-            "Use a random UUID where the id is yours to choose.";
+            "Use a random UUID if you choose the id.";
         WRITE_TO_WRONG = "TOOL-028", Error,
             "audit.write_to is a relative path with forward slashes",
-            "It says which file of the solution changed.",
+            "It identifies the file of the solution that changed.",
             "Write it relative to the solution, such as .bot/solution/projects.json.";
         INTENT_WRONG = "TOOL-029", Error,
             "intent is an object with recommended_next and reason",
-            "An agent follows it without asking back.",
-            "Name the tool to call and say why; parameters, if any, are an object.";
+            "An agent follows it without a question.",
+            "Write the tool to call and the reason; parameters, if any, are an object.";
         ACTIONS_WRONG = "TOOL-030", Error,
             "actions is an array of objects",
-            "Each is shown as one thing to do.",
+            "Each is displayed as one suggestion.",
             "Write a list of actions, or leave it out.";
         ACTION_MEMBER_WRONG = "TOOL-031", Error,
             "An action has id, type, label, reason and tool",
-            "It cannot be offered without knowing what it is called, why, and which tool does it.",
+            "A user interface needs the label, the reason and the tool to offer it.",
             "Add the member as a string that is not blank; parameters, if any, are an object.";
         ACTION_TYPE_UNKNOWN = "TOOL-032", Warning,
             "An action's type is suggestion",
@@ -176,7 +176,7 @@ pub mod rule {
             "Write suggestion.";
         MEMBER_UNKNOWN = "TOOL-033", Warning,
             "The envelope has no other members",
-            "Readers ignore them; they are kept when we convert.",
+            "Readers ignore them. Conversions preserve them.",
             "Put the value into data, or into _meta if it is not the tool's output.";
         META_WRONG = "TOOL-034", Error,
             "_meta is an object",
@@ -195,16 +195,16 @@ pub use rule::RULES;
 /// let findings = tool::check(&serde_json::json!({"tool": "x"}), Profile::Strict);
 /// assert!(findings.iter().any(|finding| finding.field_path.as_str() == "/audit"));
 /// ```
-pub fn check(document: &Value, policy: impl Into<Policy>) -> Vec<ValidationError> {
-    let policy = policy.into();
-    let mut report = Report::new(policy.profile);
+pub fn check(document: &Value, options: impl Into<EnvelopeCheckOptions>) -> Vec<ValidationError> {
+    let options = options.into();
+    let mut report = ContractFindings::new(options.profile);
     if let Some(members) = report.root(&rule::NOT_AN_OBJECT, document) {
-        let mut envelope = EnvelopeCheck { report: &mut report, policy: &policy, members };
+        let mut envelope = EnvelopeCheck { report: &mut report, options: &options, members };
         envelope.identity();
         envelope.outcome();
         envelope.audit();
         envelope.next();
-        report.unknown_members(&rule::MEMBER_UNKNOWN, &Place::Root, members, MEMBERS);
+        report.unknown_members(&rule::MEMBER_UNKNOWN, &ValuePath::Root, members, MEMBERS);
     }
     report.into_findings()
 }
@@ -234,33 +234,39 @@ const MEMBERS: &[&str] = &[
 ];
 
 struct EnvelopeCheck<'c, 'd> {
-    report: &'c mut Report,
-    policy: &'c Policy,
+    report: &'c mut ContractFindings,
+    options: &'c EnvelopeCheckOptions,
     members: &'d Map<String, Value>,
 }
 
 impl<'d> EnvelopeCheck<'_, 'd> {
     fn required(&mut self, name: &str, expected: &str) -> Option<&'d Value> {
-        self.report.required(&rule::MEMBER_MISSING, &Place::Root, self.members, name, expected)
+        self.report.required(&rule::MEMBER_MISSING, &ValuePath::Root, self.members, name, expected)
     }
 
     fn identity(&mut self) {
         if let Some(id) = self.required("schema_id", SCHEMA_ID)
             && id != SCHEMA_ID
         {
-            self.report.wrong(&rule::SCHEMA_ID_WRONG, &Place::Root.key("schema_id"), id, SCHEMA_ID);
+            self.report.wrong(
+                &rule::SCHEMA_ID_WRONG,
+                &ValuePath::Root.key("schema_id"),
+                id,
+                SCHEMA_ID,
+            );
         }
         if let Some(value) = self.required("tool", "the tool's name")
-            && let Some(tool) = self.report.text(&rule::TOOL_WRONG, &Place::Root.key("tool"), value)
-            && let Some(called) = &self.policy.tool
+            && let Some(tool) =
+                self.report.text(&rule::TOOL_WRONG, &ValuePath::Root.key("tool"), value)
+            && let Some(called) = &self.options.tool
             && !same_tool(tool, called)
         {
-            self.report.wrong(&rule::TOOL_MISMATCH, &Place::Root.key("tool"), value, called);
+            self.report.wrong(&rule::TOOL_MISMATCH, &ValuePath::Root.key("tool"), value, called);
         }
         if let Some(version) = self.required("version", "a version such as 1.0.0")
             && !version.as_str().is_some_and(is_semver)
         {
-            let place = Place::Root.key("version");
+            let place = ValuePath::Root.key("version");
             self.report.wrong(&rule::VERSION_WRONG, &place, version, "a version such as 1.0.0");
         }
     }
@@ -271,19 +277,19 @@ impl<'d> EnvelopeCheck<'_, 'd> {
             self.summary(summary);
         }
         if let Some(data) = self.required("data", "an object") {
-            self.report.object(&rule::DATA_WRONG, &Place::Root.key("data"), data);
+            self.report.object(&rule::DATA_WRONG, &ValuePath::Root.key("data"), data);
         }
         let warnings = self.list("warnings");
         let errors = self.list("errors");
         let Some(status) = status else { return };
-        let place = Place::Root.key("status");
+        let place = ValuePath::Root.key("status");
         let words = &["ok", "warning", "error"];
         let Some(word) = self.report.one_of(&rule::STATUS_WRONG, &place, status, words) else {
             return;
         };
         // A list that is missing or malformed may have held anything. The status is then only wrong if it is
         // milder than the readable lists allow.
-        let computed = Status::of(errors.unwrap_or(0), warnings.unwrap_or(0));
+        let computed = EnvelopeStatus::of(errors.unwrap_or(0), warnings.unwrap_or(0));
         let is_known = errors.is_some_and(|errors| errors > 0 || warnings.is_some());
         let is_milder =
             words.iter().take_while(|it| **it != computed.as_str()).any(|it| *it == word);
@@ -304,7 +310,7 @@ impl<'d> EnvelopeCheck<'_, 'd> {
     }
 
     fn summary(&mut self, value: &Value) {
-        let place = Place::Root.key("summary");
+        let place = ValuePath::Root.key("summary");
         let one_line =
             value.as_str().filter(|text| !is_blank(text) && !text.contains(['\n', '\r']));
         match one_line {
@@ -326,7 +332,7 @@ impl<'d> EnvelopeCheck<'_, 'd> {
     /// Checks the entries of a list and returns their number, or `None` if the value is not a list.
     fn list(&mut self, name: &'static str) -> Option<usize> {
         let value = self.required(name, "an array, [] when there are none")?;
-        let place = Place::Root.key(name);
+        let place = ValuePath::Root.key(name);
         let entries = self.report.array(&rule::LIST_WRONG, &place, value)?;
         for (index, entry) in entries.iter().enumerate() {
             self.entry(&place.index(index), entry, name == "warnings");
@@ -334,7 +340,7 @@ impl<'d> EnvelopeCheck<'_, 'd> {
         Some(entries.len())
     }
 
-    fn entry(&mut self, place: &Place<'_>, entry: &Value, is_warning: bool) {
+    fn entry(&mut self, place: &ValuePath<'_>, entry: &Value, is_warning: bool) {
         let Some(members) = entry.as_object() else {
             let bare = is_warning && entry.is_string();
             let rule = if bare { &rule::WARNING_IS_STRING } else { &rule::ENTRY_WRONG };
@@ -344,7 +350,7 @@ impl<'d> EnvelopeCheck<'_, 'd> {
         let form = "a code such as PROJECT_NOT_FOUND";
         if let Some(code) = self.report.required(&rule::CODE_WRONG, place, members, "code", form) {
             match code.as_str() {
-                Some(known) if self.policy.catalogue.contains(known) => {}
+                Some(known) if self.options.catalogue.contains(known) => {}
                 Some(other) if is_code(other) => {
                     let message = format!("the code {other} is not in the catalogue");
                     self.report.add(&rule::CODE_UNKNOWN, &place.key("code"), message);
@@ -372,7 +378,7 @@ impl<'d> EnvelopeCheck<'_, 'd> {
         else {
             return;
         };
-        let place = Place::Root.key("audit");
+        let place = ValuePath::Root.key("audit");
         let Some(audit) = self.report.object(&rule::AUDIT_WRONG, &place, value) else { return };
         let report = &mut *self.report;
         let utc = "an RFC 3339 time in UTC such as 2026-01-02T13:57:00Z";
@@ -421,9 +427,9 @@ impl<'d> EnvelopeCheck<'_, 'd> {
     fn next(&mut self) {
         let report = &mut *self.report;
         if let Some(value) = present(self.members, "intent") {
-            let place = Place::Root.key("intent");
+            let place = ValuePath::Root.key("intent");
             if let Some(intent) = report.object(&rule::INTENT_WRONG, &place, value) {
-                named_texts(
+                required_texts(
                     report,
                     &rule::INTENT_WRONG,
                     &place,
@@ -434,7 +440,7 @@ impl<'d> EnvelopeCheck<'_, 'd> {
             }
         }
         if let Some(value) = present(self.members, "actions") {
-            let place = Place::Root.key("actions");
+            let place = ValuePath::Root.key("actions");
             let actions = report.array(&rule::ACTIONS_WRONG, &place, value).unwrap_or_default();
             for (index, action) in actions.iter().enumerate() {
                 let here = place.index(index);
@@ -444,14 +450,14 @@ impl<'d> EnvelopeCheck<'_, 'd> {
             }
         }
         if let Some(meta) = present(self.members, "_meta") {
-            report.object(&rule::META_WRONG, &Place::Root.key("_meta"), meta);
+            report.object(&rule::META_WRONG, &ValuePath::Root.key("_meta"), meta);
         }
     }
 }
 
-fn check_action(report: &mut Report, place: &Place<'_>, action: &Map<String, Value>) {
+fn check_action(report: &mut ContractFindings, place: &ValuePath<'_>, action: &Map<String, Value>) {
     let names = &["id", "type", "label", "reason", "tool"];
-    named_texts(report, &rule::ACTION_MEMBER_WRONG, place, action, names);
+    required_texts(report, &rule::ACTION_MEMBER_WRONG, place, action, names);
     parameters(report, &rule::ACTION_MEMBER_WRONG, place, action);
     if let Some(kind @ Value::String(word)) = action.get("type")
         && !is_blank(word)
@@ -461,10 +467,10 @@ fn check_action(report: &mut Report, place: &Place<'_>, action: &Map<String, Val
     }
 }
 
-fn named_texts(
-    report: &mut Report,
+fn required_texts(
+    report: &mut ContractFindings,
     rule: &'static answerback_findings::Rule,
-    place: &Place<'_>,
+    place: &ValuePath<'_>,
     members: &Map<String, Value>,
     names: &[&str],
 ) {
@@ -478,9 +484,9 @@ fn named_texts(
 }
 
 fn parameters(
-    report: &mut Report,
+    report: &mut ContractFindings,
     rule: &'static answerback_findings::Rule,
-    place: &Place<'_>,
+    place: &ValuePath<'_>,
     members: &Map<String, Value>,
 ) {
     if let Some(parameters) = present(members, "parameters") {
@@ -551,7 +557,7 @@ mod tests {
 
     #[test]
     fn separators_of_tool_names_are_one() {
-        let called = Policy::default().with_tool("solution_health_check");
+        let called = EnvelopeCheckOptions::default().with_tool("solution_health_check");
         let findings = |name: &str| {
             let document = serde_json::json!({"tool": name});
             let findings = check(&document, called.clone());

@@ -5,7 +5,7 @@ use answerback_json::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::catalogue::UNSPECIFIED;
+use super::error_catalog::UNSPECIFIED;
 use crate::Invalid;
 
 /// The schema id of every tool envelope.
@@ -21,12 +21,13 @@ pub enum SchemaId {
     V1,
 }
 
-/// How an operation went. It follows from the errors and warnings and is never set.
+/// The outcome of an operation. It is computed from the errors and warnings and never set.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Status"))]
 #[serde(rename_all = "lowercase")]
 #[expect(clippy::exhaustive_enums, reason = "the contract defines exactly these three")]
-pub enum Status {
+pub enum EnvelopeStatus {
     /// No errors, no warnings.
     #[default]
     Ok,
@@ -36,7 +37,7 @@ pub enum Status {
     Error,
 }
 
-impl Status {
+impl EnvelopeStatus {
     /// Returns the status for these numbers of errors and warnings.
     pub const fn of(errors: usize, warnings: usize) -> Self {
         match (errors, warnings) {
@@ -56,34 +57,34 @@ impl Status {
     }
 }
 
-/// A tool's answer.
+/// A tool envelope: the answer of a tool.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "ToolEnvelope", transform = super::check::schema_rules))]
 #[serde(remote = "Self")]
 #[non_exhaustive]
 pub struct EnvelopeResponse {
-    /// Always [`SCHEMA_ID`].
+    /// The schema id, which is always [`SCHEMA_ID`].
     pub schema_id: SchemaId,
-    /// The tool that answers, as it declares itself, such as `solution.info`.
+    /// The tool that answers, under its declared name, such as `solution.info`.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub tool: String,
-    /// The tool's version, by Semantic Versioning.
+    /// The version of the tool, by Semantic Versioning.
     pub version: String,
-    status: Status,
-    /// What happened, in one sentence.
+    status: EnvelopeStatus,
+    /// The outcome in one sentence.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub summary: String,
     /// The tool's own output.
     pub data: Map<String, Value>,
     warnings: Vec<ErrorObject>,
     errors: Vec<ErrorObject>,
-    /// When, how long, from where.
+    /// The time, the duration and the source of the execution.
     pub audit: Audit,
-    /// What to call next.
+    /// The tool that should be called next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<Intent>,
-    /// What a person or agent could do next.
+    /// Next steps that a person or an agent could take.
     #[serde(default, deserialize_with = "null_is_empty", skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<Action>>"))]
     pub actions: Vec<Action>,
@@ -96,7 +97,7 @@ pub struct EnvelopeResponse {
     )]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Map<String, Value>>"))]
     pub meta: Map<String, Value>,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -108,7 +109,7 @@ impl EnvelopeResponse {
             schema_id: SchemaId::V1,
             tool,
             version,
-            status: Status::Ok,
+            status: EnvelopeStatus::Ok,
             summary,
             data: Map::new(),
             warnings: Vec::new(),
@@ -138,7 +139,7 @@ impl EnvelopeResponse {
     }
 
     /// Returns the status, which is computed from the errors and warnings.
-    pub const fn status(&self) -> Status {
+    pub const fn status(&self) -> EnvelopeStatus {
         self.status
     }
 
@@ -185,7 +186,7 @@ impl EnvelopeResponse {
     }
 
     fn settle(&mut self) {
-        self.status = Status::of(self.errors.len(), self.warnings.len());
+        self.status = EnvelopeStatus::of(self.errors.len(), self.warnings.len());
     }
 }
 
@@ -210,23 +211,23 @@ impl<'de> Deserialize<'de> for EnvelopeResponse {
 #[cfg_attr(feature = "schema", schemars(!from))]
 #[non_exhaustive]
 pub struct ErrorObject {
-    /// A code of the [`super::Catalogue`].
+    /// A code of the [`super::ErrorCatalog`].
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^[A-Z][A-Z0-9_]*$")))]
     pub code: String,
-    /// What happened, for people.
+    /// The message for people.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub message: String,
-    /// The file it is about.
+    /// The path of the file that the error or warning is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// More, structured.
+    /// Structured details.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Map<String, Value>>"))]
     pub details: Map<String, Value>,
 }
 
 impl ErrorObject {
-    /// Creates an error or a warning with a code of the [`super::Catalogue`].
+    /// Creates an error or a warning with a code of the [`super::ErrorCatalog`].
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self { code: code.into(), message: message.into(), path: None, details: Map::new() }
     }
@@ -246,7 +247,7 @@ impl ErrorObject {
     }
 }
 
-/// An error or warning as other programs write it: an object, or a bare sentence.
+/// An error or a warning as other programs write it: an object, or a bare sentence.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum ReportedText {
@@ -277,23 +278,23 @@ impl From<ReportedText> for ErrorObject {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Audit {
-    /// When, in UTC, by RFC 3339.
+    /// The time of the execution, in UTC, by RFC 3339.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub timestamp: String,
-    /// How long, in milliseconds.
+    /// The duration in milliseconds.
     pub duration_ms: u64,
     /// The relative path of the tool's own script or module.
     pub source: String,
-    /// The MCP host, where it is known.
+    /// The MCP host, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// Links related operations.
+    /// The id that links related operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<String>,
     /// The relative path of the file that was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_to: Option<String>,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -312,16 +313,16 @@ impl Audit {
     }
 }
 
-/// What a tool suggests to call next.
+/// A tool's suggestion for the next call.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Intent {
     /// The tool to call.
     pub recommended_next: String,
-    /// Why.
+    /// The reason for the suggestion.
     pub reason: String,
-    /// With which arguments.
+    /// The arguments of the suggested call.
     #[serde(default, deserialize_with = "null_is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Map<String, Value>>"))]
     pub parameters: Map<String, Value>,
@@ -345,23 +346,23 @@ impl Intent {
     }
 }
 
-/// Something a person or agent could do next.
+/// A next step that a person or an agent could take.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Action {
     /// The id of the action within the answer.
     pub id: String,
-    /// `suggestion`.
+    /// The kind of action, which is `suggestion`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What people see.
+    /// The label that is shown to people.
     pub label: String,
-    /// Why to do it.
+    /// The reason for the action.
     pub reason: String,
-    /// The tool that does it.
+    /// The tool to call.
     pub tool: String,
-    /// With which arguments.
+    /// The arguments of the suggested call.
     #[serde(default, deserialize_with = "null_is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Map<String, Value>>"))]
     pub parameters: Map<String, Value>,
@@ -448,7 +449,7 @@ impl fmt::Display for McpHost {
     }
 }
 
-/// True if two names mean the same tool. The separators `.`, `-` and `_` count as the same.
+/// True if two names refer to the same tool. The separators `.`, `-` and `_` count as the same.
 pub fn same_tool(one: &str, other: &str) -> bool {
     let plain = |name: &str| name.replace(['.', '-'], "_");
     plain(one) == plain(other)

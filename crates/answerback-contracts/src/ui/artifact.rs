@@ -9,7 +9,7 @@ use super::content::{
     TimelineArtifact,
 };
 
-/// What kind of output an artifact holds.
+/// The type of an artifact's content.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -17,7 +17,7 @@ use super::content::{
 pub enum ArtifactType {
     /// Rows under columns.
     Table,
-    /// Data to be drawn.
+    /// Data for a chart.
     Chart,
     /// Sections of text.
     Document,
@@ -25,9 +25,9 @@ pub enum ArtifactType {
     CodeBlock,
     /// Events in time.
     Timeline,
-    /// A file that lies elsewhere.
+    /// A file outside the envelope.
     FileReference,
-    /// Any JSON.
+    /// Any JSON value.
     JsonData,
     /// A mission that waits for approval.
     MissionDraft,
@@ -80,7 +80,7 @@ impl fmt::Display for ArtifactType {
 /// assert_eq!(artifact.artifact_type(), ArtifactType::CodeBlock);
 /// ```
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "Wire")]
+#[serde(try_from = "ArtifactMembers")]
 #[non_exhaustive]
 pub struct Artifact {
     /// The title shown above the artifact.
@@ -207,27 +207,27 @@ impl Serialize for Artifact {
     }
 }
 
-/// An artifact as it is written: what the content is can only be read once the type is known.
+/// The form of an artifact on the wire. The content can only be parsed once the type is known.
 #[derive(Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct Wire {
-    /// What kind of output it holds.
+struct ArtifactMembers {
+    /// The type of the content.
     artifact_type: ArtifactType,
-    /// What people see above it.
+    /// The title shown above the artifact.
     title: String,
-    /// What it holds.
+    /// The content, not parsed yet.
     content: Value,
-    /// Anything else about it.
+    /// Further data about the artifact.
     #[serde(default)]
     metadata: Map<String, Value>,
     #[serde(flatten)]
     extra: Map<String, Value>,
 }
 
-impl TryFrom<Wire> for Artifact {
+impl TryFrom<ArtifactMembers> for Artifact {
     type Error = serde_json::Error;
 
-    fn try_from(wire: Wire) -> Result<Self, Self::Error> {
+    fn try_from(wire: ArtifactMembers) -> Result<Self, Self::Error> {
         Ok(Self {
             title: wire.title,
             content: ArtifactContent::read(wire.artifact_type, wire.content)?,
@@ -245,7 +245,7 @@ impl schemars::JsonSchema for Artifact {
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let mut schema = Wire::json_schema(generator);
+        let mut schema = ArtifactMembers::json_schema(generator);
         let typed = [
             (ArtifactType::Table, generator.subschema_for::<TableArtifact>()),
             (ArtifactType::Chart, generator.subschema_for::<ChartArtifact>()),

@@ -1,17 +1,22 @@
 use answerback_findings::Rule;
-use answerback_json::Place;
+use answerback_json::ValuePath;
 use answerback_json::time::Timestamp;
 use serde_json::{Map, Value};
 
-use super::check::{ISO_8601, given, metadata, plain, rule, timestamp, words};
+use super::check::{ISO_8601, metadata, non_null, plain, rule, timestamp, words};
 use super::content::{ChartArtifact, line_count};
 use super::{ArtifactType, size};
-use crate::Report;
+use crate::ContractFindings;
 
 type Members = Map<String, Value>;
 
 /// Checks an artifact. Content of more than `budget` bytes is reported.
-pub(super) fn artifact(report: &mut Report, place: &Place<'_>, value: &Value, budget: usize) {
+pub(super) fn artifact(
+    report: &mut ContractFindings,
+    place: &ValuePath<'_>,
+    value: &Value,
+    budget: usize,
+) {
     let Some(members) = report.object(&rule::ARTIFACT_WRONG, place, value) else { return };
     let missing = &rule::ARTIFACT_MEMBER_MISSING;
     let kind = report
@@ -37,13 +42,22 @@ pub(super) fn artifact(report: &mut Report, place: &Place<'_>, value: &Value, bu
     metadata(report, place, members);
 }
 
-fn artifact_type(report: &mut Report, place: &Place<'_>, value: &Value) -> Option<ArtifactType> {
+fn artifact_type(
+    report: &mut ContractFindings,
+    place: &ValuePath<'_>,
+    value: &Value,
+) -> Option<ArtifactType> {
     let words = ArtifactType::ALL.map(ArtifactType::as_str);
     let word = report.one_of(&rule::ARTIFACT_TYPE_WRONG, place, value, &words)?;
     ArtifactType::ALL.into_iter().find(|kind| kind.as_str() == word)
 }
 
-fn content(report: &mut Report, place: &Place<'_>, kind: ArtifactType, value: &Value) {
+fn content(
+    report: &mut ContractFindings,
+    place: &ValuePath<'_>,
+    kind: ArtifactType,
+    value: &Value,
+) {
     let check = match kind {
         ArtifactType::Table => ContentCheck::table,
         ArtifactType::Chart => ContentCheck::chart,
@@ -59,8 +73,8 @@ fn content(report: &mut Report, place: &Place<'_>, kind: ArtifactType, value: &V
 }
 
 struct ContentCheck<'c, 'd> {
-    report: &'c mut Report,
-    place: &'c Place<'c>,
+    report: &'c mut ContractFindings,
+    place: &'c ValuePath<'c>,
     members: &'d Members,
 }
 
@@ -198,10 +212,8 @@ impl<'d> ContentCheck<'_, 'd> {
             _ => false,
         };
         if !is_right {
-            let expected = right.map_or_else(
-                || "null".to_owned(),
-                |_| "the time of the event that stands there".to_owned(),
-            );
+            let expected =
+                right.map_or_else(|| "null".to_owned(), |_| "the time of that event".to_owned());
             self.report.wrong(&rule::SPAN_WRONG, &self.place.key(name), value, expected);
         }
     }
@@ -213,7 +225,7 @@ impl<'d> ContentCheck<'_, 'd> {
         if let Some(kind) = self.required("file_type", "a type such as csv") {
             self.report.string(&rule::FILE_WRONG, &self.place.key("file_type"), kind);
         }
-        if let Some(size) = given(self.members, "size_bytes")
+        if let Some(size) = non_null(self.members, "size_bytes")
             && !size.is_u64()
         {
             let whole = "a whole number, 0 or more, or null";
@@ -223,7 +235,12 @@ impl<'d> ContentCheck<'_, 'd> {
 }
 
 /// Checks labels and datasets. A scatter chart may omit the labels, because its points have coordinates.
-fn chart_data(report: &mut Report, place: &Place<'_>, data: &Members, is_scatter: bool) {
+fn chart_data(
+    report: &mut ContractFindings,
+    place: &ValuePath<'_>,
+    data: &Members,
+    is_scatter: bool,
+) {
     let shape = &rule::CHART_SHAPE_WRONG;
     let labels = if is_scatter && !data.contains_key("labels") {
         None

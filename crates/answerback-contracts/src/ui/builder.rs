@@ -6,7 +6,7 @@ use super::content::{
     TableArtifact, TimelineArtifact, TimelineEvent,
 };
 use super::types::{MissionReference, ResponseEnvelope, ResponseType, SignalReference, UiHints};
-use super::{Artifact, ArtifactContent, Policy, check};
+use super::{Artifact, ArtifactContent, UiCheckOptions, check};
 use crate::Invalid;
 
 /// Builds a UI envelope step by step. The result passes the strict check, and counts are computed.
@@ -40,7 +40,7 @@ pub struct ResponseBuilder {
     live_stream_id: Option<String>,
     hints: Option<UiHints>,
     metadata: Map<String, Value>,
-    policy: Policy,
+    options: UiCheckOptions,
 }
 
 impl ResponseBuilder {
@@ -162,10 +162,10 @@ impl ResponseBuilder {
         self
     }
 
-    /// Sets the policy that [`build`](Self::build) checks the envelope against, such as one with another
+    /// Sets the options with which [`build`](Self::build) checks the envelope, such as another
     /// budget.
-    pub fn judged_by(mut self, policy: impl Into<Policy>) -> Self {
-        self.policy = policy.into();
+    pub fn with_check_options(mut self, options: impl Into<UiCheckOptions>) -> Self {
+        self.options = options.into();
         self
     }
 
@@ -183,7 +183,7 @@ impl ResponseBuilder {
         envelope.ui_hints = self.hints;
         envelope.metadata = self.metadata;
         let document = envelope.to_document();
-        Invalid::unless_emittable(&document, check(&document, self.policy))?;
+        Invalid::unless_emittable(&document, check(&document, self.options))?;
         Ok(envelope)
     }
 }
@@ -291,8 +291,8 @@ mod tests {
         let large = ResponseBuilder::new().summary("Long").add_json("Data", "x".repeat(70_000));
         let document = large.clone().build(now()).unwrap().to_document();
         assert_eq!(check(&document, Profile::Strict).len(), 1);
-        let wide = Policy::default().with_content_budget(80_000);
-        assert!(large.judged_by(wide.clone()).build(now()).is_ok());
+        let wide = UiCheckOptions::default().with_content_budget(80_000);
+        assert!(large.with_check_options(wide.clone()).build(now()).is_ok());
         assert_eq!(check(&document, wide), []);
     }
 

@@ -16,7 +16,7 @@ pub struct TableArtifact {
     pub columns: Vec<String>,
     /// The rows, each with one cell a column.
     pub rows: Vec<Vec<Value>>,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -57,11 +57,11 @@ impl TableArtifact {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ChartArtifact {
-    /// How to draw it, one of [`ChartArtifact::TYPES`].
+    /// The type of chart, one of [`ChartArtifact::TYPES`].
     pub chart_type: String,
-    /// What to draw: `labels`, and `datasets` of `label` and `data`.
+    /// The data of the chart: `labels`, and `datasets` of `label` and `data`.
     pub data: Map<String, Value>,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -127,12 +127,12 @@ impl ChartArtifact {
 #[serde(remote = "Self")]
 #[non_exhaustive]
 pub struct DocumentArtifact {
-    /// How the sections are written, such as `markdown`.
+    /// The format of the sections, such as `markdown`.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"\S")))]
     pub format: String,
     /// The sections, in reading order.
     pub sections: Vec<Section>,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -154,7 +154,7 @@ impl DocumentArtifact {
     }
 }
 
-/// A section of a document: an object whose members are open, of which readers know two.
+/// A section of a document: an object with any members. Readers know `heading` and `content`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
@@ -199,7 +199,7 @@ pub struct CodeBlockArtifact {
     pub code: String,
     /// The language it is written in.
     pub language: String,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -221,16 +221,16 @@ pub(super) fn line_count(code: &str) -> usize {
     code.bytes().filter(|byte| *byte == b'\n').count() + 1
 }
 
-/// What happened when: `{events, event_count, start_time, end_time}`.
+/// A timeline of events: `{events, event_count, start_time, end_time}`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(transform = schema::timeline))]
 #[serde(remote = "Self")]
 #[non_exhaustive]
 pub struct TimelineArtifact {
-    /// The events, first to last.
+    /// The events, from first to last.
     pub events: Vec<TimelineEvent>,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -257,7 +257,8 @@ impl TimelineArtifact {
     }
 }
 
-/// An event of a timeline: an object whose members are open, of which readers know three.
+/// An event of a timeline: an object with any members. Readers know `timestamp`, `event` and
+/// `status`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
@@ -302,20 +303,20 @@ impl TimelineEvent {
     }
 }
 
-/// A file that lies elsewhere: `{file_path, file_type, size_bytes}`.
+/// A file outside the envelope: `{file_path, file_type, size_bytes}`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FileReferenceArtifact {
-    /// Where it lies. It is shown, never opened.
+    /// The path of the file. It is displayed, never opened.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"\S")))]
     pub file_path: String,
-    /// What kind of file it is, such as `csv`.
+    /// The type of the file, such as `csv`.
     pub file_type: String,
-    /// How large it is, where that is known.
+    /// The size of the file, if it is known.
     #[serde(default)]
     pub size_bytes: Option<u64>,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }

@@ -18,7 +18,7 @@ mod types;
 
 pub use artifact::{Artifact, ArtifactContent, ArtifactType};
 pub use builder::ResponseBuilder;
-pub use check::{Policy, RULES, check, rule, validate_response_envelope};
+pub use check::{RULES, UiCheckOptions, check, rule, validate_response_envelope};
 pub use content::{
     ChartArtifact, CodeBlockArtifact, DocumentArtifact, FileReferenceArtifact, Section,
     TableArtifact, TimelineArtifact, TimelineEvent,

@@ -290,7 +290,7 @@ impl PresentationRouter {
         if !artifacts.is_empty() {
             wishes.push(Wish::whole(Presentation::Card, Reason::HasArtifacts));
         }
-        if asks_for_more(envelope) {
+        if hints_ask_for_a_card(envelope) {
             wishes.push(Wish::whole(Presentation::Card, Reason::HintsAsk));
         }
         if envelope.summary.chars().nth(self.max_characters).is_some() {
@@ -394,7 +394,7 @@ fn layout(envelope: &ResponseEnvelope) -> Option<&str> {
 }
 
 /// True if the hints ask for attention, actions or room. A line in the conversation has none of these.
-fn asks_for_more(envelope: &ResponseEnvelope) -> bool {
+fn hints_ask_for_a_card(envelope: &ResponseEnvelope) -> bool {
     envelope.ui_hints.as_ref().is_some_and(|hints| {
         hints.priority.as_deref() == Some("urgent")
             || !hints.suggested_actions.is_empty()

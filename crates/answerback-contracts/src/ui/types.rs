@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::Artifact;
 use crate::Invalid;
 
-/// What an answer is, for whoever shows it.
+/// The kind of answer, which tells a user interface what to render.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -23,11 +23,11 @@ pub enum ResponseType {
     Report,
     /// A prediction.
     Forecast,
-    /// Work that is under way and can be watched.
+    /// Work in progress that can be watched.
     LiveExecution,
     /// Several artifacts, missions or signals.
     ArtifactBundle,
-    /// A question back to the person.
+    /// A question to the person.
     ClarificationRequest,
 }
 
@@ -63,41 +63,41 @@ impl fmt::Display for ResponseType {
     }
 }
 
-/// An agent's answer, ready to be shown: data, and never code of a user interface.
+/// An agent's answer for a user interface. It contains data and never code of a user interface.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "UiEnvelope"))]
 #[non_exhaustive]
 pub struct ResponseEnvelope {
-    /// What the answer is.
+    /// The kind of answer.
     pub response_type: ResponseType,
-    /// The answer in words; never empty.
+    /// The answer in words. It is never empty.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"\S")))]
     pub summary: String,
     /// Structured outputs.
     #[serde(default)]
     pub artifacts: Vec<Artifact>,
-    /// Missions that were proposed or created.
+    /// Missions that the agent proposed or created.
     #[serde(default)]
     pub missions_spawned: Vec<MissionReference>,
-    /// Signals that were emitted.
+    /// Signals that the agent emitted.
     #[serde(default)]
     pub signals_emitted: Vec<SignalReference>,
-    /// The stream on which the work can be watched.
+    /// The id of the stream on which the work can be watched.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"\S")))]
     pub live_stream_id: Option<String>,
-    /// How the answer might be shown.
+    /// Suggestions for the display of the answer.
     #[serde(default)]
     pub ui_hints: Option<UiHints>,
-    /// When the answer was given; written to the microsecond.
+    /// The time of the answer, written with microseconds.
     #[serde(with = "wire_time")]
     #[cfg_attr(feature = "schema", schemars(with = "String", regex(pattern = TIME_PATTERN)))]
     pub timestamp: Timestamp,
-    /// Anything else; `answerback` in it is the extension slot.
+    /// Further data. Its member `answerback` is the extension slot.
     #[serde(default)]
     pub metadata: Map<String, Value>,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -156,7 +156,7 @@ impl ResponseEnvelope {
     }
 }
 
-/// A mission that an answer speaks of.
+/// A reference to a mission.
 #[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -164,13 +164,13 @@ pub struct MissionReference {
     /// The mission's id.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"\S")))]
     pub mission_id: String,
-    /// Where it stands, such as `proposed`, `active`, `completed` or `failed`.
+    /// The status of the mission, such as `proposed`, `active`, `completed` or `failed`.
     pub status: String,
-    /// What it does, such as `navigate`, `extract` or `synthesize`.
+    /// The type of the objective, such as `navigate`, `extract` or `synthesize`.
     pub objective_type: String,
-    /// Its goal, for people.
+    /// The objective, for people.
     pub objective_description: String,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -200,26 +200,26 @@ impl From<&MissionReference> for Value {
     }
 }
 
-/// A signal that was emitted on the way to an answer.
+/// A reference to a signal that was emitted while the answer was produced.
 #[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SignalReference {
-    /// What it says, such as `selector_outcome`.
+    /// The type of the signal, such as `selector_outcome`.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"\S")))]
     pub signal_type: String,
-    /// On which layer, such as `selector`, `intent`, `mission` or `aggregate`.
+    /// The layer of the signal, such as `selector`, `intent`, `mission` or `aggregate`.
     pub signal_layer: String,
-    /// Who emitted it.
+    /// The component that emitted the signal.
     pub signal_source: String,
-    /// When; written to the microsecond.
+    /// The time of the signal, written with microseconds.
     #[serde(with = "wire_time")]
     #[cfg_attr(feature = "schema", schemars(with = "String", regex(pattern = TIME_PATTERN)))]
     pub timestamp: Timestamp,
-    /// What it says, for people.
+    /// A summary for people.
     #[serde(default)]
     pub summary: Option<String>,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -257,7 +257,7 @@ impl From<&SignalReference> for Value {
     }
 }
 
-/// How an answer might be shown. Whoever shows it is free to ignore this.
+/// Suggestions for the display of an answer. A user interface may ignore them.
 ///
 /// ```
 /// use answerback_contracts::ui::UiHints;
@@ -271,19 +271,19 @@ impl From<&SignalReference> for Value {
 #[serde(default)]
 #[non_exhaustive]
 pub struct UiHints {
-    /// How much room, one of [`UiHints::LAYOUTS`].
+    /// The layout, one of [`UiHints::LAYOUTS`].
     pub layout: Option<String>,
-    /// How urgent, one of [`UiHints::PRIORITIES`].
+    /// The priority, one of [`UiHints::PRIORITIES`].
     pub priority: Option<String>,
-    /// What a person is likely to do next.
+    /// Actions that a person is likely to take next.
     pub suggested_actions: Vec<String>,
-    /// What mood, one of [`UiHints::COLOR_SCHEMES`].
+    /// The color scheme, one of [`UiHints::COLOR_SCHEMES`].
     pub color_scheme: Option<String>,
     /// A symbol, such as `clipboard`, `alert` or `checkmark`.
     pub icon: Option<String>,
-    /// Whether it can be collapsed. It can unless it is said otherwise.
+    /// True if the answer can be collapsed, which is the default.
     pub expandable: bool,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use answerback::call::Schema;
+use answerback::checker::{CheckedCall, check_call};
 use answerback::contract::tool::ErrorObject;
 use answerback::finding::display_text;
-use answerback::judge::{Judged, judge};
-use answerback::retry::{Escalation, Outcome, Proceed};
+use answerback::retry::{AttemptOutcome, Escalation, Proceed};
 use answerback_mcp::wire::Message;
 
 use super::CallContext;
@@ -149,7 +149,7 @@ impl AdmitStep<'_> {
         };
         let argument_bytes = request.arguments.as_deref().map_or(0, str::len);
         let judged = blocking::run(argument_bytes, || {
-            judge(self.upstream.tools.inputs(), line, validation, gateway.limits)
+            check_call(self.upstream.tools.inputs(), line, validation, gateway.limits)
         });
         if mode == CheckMode::Warn {
             (context.warnings, context.notes) = remarks_on(&judged);
@@ -193,7 +193,7 @@ impl AdmitStep<'_> {
     fn conclude(
         self,
         mut context: Box<CallContext>,
-        judged: &Judged<'_>,
+        judged: &CheckedCall<'_>,
         result: AttemptResult,
         is_corrected: bool,
     ) -> Admission {
@@ -206,14 +206,14 @@ impl AdmitStep<'_> {
         if let Some(reply) = reply {
             let answer = reply.into_message(receipt.as_ref());
             return match outcome {
-                Outcome::Blocked(blocked) if blocked.is_new && receipt.is_some() => {
+                AttemptOutcome::Blocked(blocked) if blocked.is_new && receipt.is_some() => {
                     let (request, escalation) = (*context.request, blocked.escalation);
                     Admission::Ask(Box::new(BlockedCall { answer, request, escalation }))
                 }
                 _ => Admission::Answer(answer),
             };
         }
-        let Outcome::Proceed(proceed) = &outcome else {
+        let AttemptOutcome::Proceed(proceed) = &outcome else {
             // Only deliveries and decisions have an outcome without a response.
             return could_not_record(&context, "the call was not judged");
         };
@@ -277,7 +277,7 @@ fn could_not_record(context: &CallContext, reason: impl Into<RecordingFailure>) 
 /// Adds a person's decision about earlier calls to the warnings and notes of a call that runs.
 fn add_decision(
     context: &mut CallContext,
-    judged: &Judged<'_>,
+    judged: &CheckedCall<'_>,
     proceed: &Proceed,
     is_corrected: bool,
 ) {
@@ -297,7 +297,7 @@ fn add_decision(
 }
 
 /// Returns the warnings and notes for the result of a call that runs despite findings.
-fn remarks_on(judged: &Judged<'_>) -> (Vec<ErrorObject>, Vec<String>) {
+fn remarks_on(judged: &CheckedCall<'_>) -> (Vec<ErrorObject>, Vec<String>) {
     let mut warnings = Vec::new();
     if let Some(fault) = &judged.unchecked {
         let text = format!(

@@ -1,8 +1,8 @@
 //! Runs calls with arguments that a person corrected.
 
 use answerback::case::Decision;
+use answerback::checker::{CallRequest, CheckedCall, check_call};
 use answerback::finding::secrets;
-use answerback::judge::{CallLine, Judged, judge};
 use answerback::retry::{Permit, RetryKey};
 use answerback::{Digest, UuidV7};
 use answerback_store::Store;
@@ -100,7 +100,7 @@ fn corrected_arguments(
 
 /// Holds a person's correction that fits the schema of the call.
 pub(super) struct CheckedCorrection<'c> {
-    pub(super) judged: Judged<'c>,
+    pub(super) judged: CheckedCall<'c>,
     pub(super) permit: Permit,
 }
 
@@ -115,18 +115,18 @@ impl<'a> CountStep<'a, '_> {
     ) -> Option<CheckedCorrection<'a>> {
         let (permit, arguments) = recorder.find_correction(claim, key).await?;
         let (gateway, request) = (self.gateway, &self.context.request);
-        let line = CallLine::new(&request.name, arguments).with_id(request.id.as_json());
+        let line = CallRequest::new(&request.name, arguments).with_id(request.id.as_json());
         let line = line.with_conversation(conversation);
         let argument_bytes = line.arguments.as_ref().map_or(0, blocking::text_bytes);
         let judged = blocking::run(argument_bytes, || {
-            judge(self.upstream.tools.inputs(), line, &gateway.validation, gateway.limits)
+            check_call(self.upstream.tools.inputs(), line, &gateway.validation, gateway.limits)
         });
         judged.is_valid().then_some(CheckedCorrection { judged, permit })
     }
 }
 
 /// Returns the note for the model about a call that ran with corrected arguments while it was open.
-pub(super) fn correction_note(judged: &Judged<'_>) -> String {
+pub(super) fn correction_note(judged: &CheckedCall<'_>) -> String {
     let text = "A person corrected the arguments of this call before it ran";
     let arguments = judged.arguments.value().map(|arguments| {
         blocking::run(blocking::text_bytes(arguments), || {

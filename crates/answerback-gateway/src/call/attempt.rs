@@ -1,9 +1,10 @@
 //! Counts attempts. Their states are in the store, or in memory if there is no store.
 
 use answerback::case::Case;
-use answerback::judge::{Heard, Judged};
+use answerback::checker::{CheckedCall, ParsedArguments};
 use answerback::retry::{
-    Call, Context, Event, HideSecrets, Outcome, Permit, Policy, RetryKey, Sent, State, Turn, step,
+    AttemptOutcome, Context, HideSecrets, Permit, RetryEvent, RetryKey, RetryPolicy, RetryState,
+    Sent, TrackedCall, Turn, step,
 };
 use answerback::{Timestamp, ValidationError};
 use answerback_ledger::{Draft, LeafToken};
@@ -20,13 +21,13 @@ pub(crate) struct AttemptInput {
     pub(crate) key: RetryKey,
     tool: String,
     call_id: String,
-    arguments: Heard,
+    arguments: ParsedArguments,
     redacted: Option<Value>,
     findings: Vec<ValidationError>,
     unchecked: bool,
     is_unknown_tool: bool,
     turn: Turn,
-    pub(crate) policy: Policy,
+    pub(crate) policy: RetryPolicy,
     correlation_id: String,
     random: [u8; 10],
     /// The permit of a person who corrected the arguments.
@@ -37,7 +38,7 @@ pub(crate) struct AttemptInput {
 
 impl AttemptInput {
     pub(crate) fn of(
-        judged: &Judged<'_>,
+        judged: &CheckedCall<'_>,
         turn: Turn,
         correlation_id: &str,
         random: [u8; 10],
@@ -48,7 +49,7 @@ impl AttemptInput {
             tool: judged.tool.clone(),
             call_id: judged.tool_call_id.clone(),
             arguments: judged.arguments.clone(),
-            redacted: call.shown.cloned(),
+            redacted: call.displayed_arguments.cloned(),
             findings: judged.findings.clone(),
             unchecked: judged.unchecked.is_some(),
             is_unknown_tool: judged.is_unknown_tool(),
@@ -72,33 +73,34 @@ impl AttemptInput {
 
     /// Returns the original arguments if parts of them are hidden from people.
     pub(crate) fn redacted_arguments(&self) -> Option<RedactedArguments> {
-        let Heard::Value(sent) = &self.arguments else { return None };
+        let ParsedArguments::Value(sent) = &self.arguments else { return None };
         RedactedArguments::of(sent, self.redacted.as_ref())
     }
 
-    pub(crate) fn call<'a>(&'a self, record: Option<&'a str>) -> Call<'a> {
+    pub(crate) fn call<'a>(&'a self, record: Option<&'a str>) -> TrackedCall<'a> {
         let arguments = match &self.arguments {
-            Heard::Value(value) => Sent::Value(value),
-            Heard::Text(text) => Sent::Text(text),
+            ParsedArguments::Value(value) => Sent::Value(value),
+            ParsedArguments::Text(text) => Sent::Text(text),
         };
-        let mut call = Call::new(&self.tool, &self.call_id, arguments, &self.findings, self.random)
-            .with_turn(self.turn)
-            .with_unchecked(self.unchecked)
-            .with_unknown_tool(self.is_unknown_tool)
-            .with_correlation_id(&self.correlation_id);
-        call.shown = self.redacted.as_ref();
+        let mut call =
+            TrackedCall::new(&self.tool, &self.call_id, arguments, &self.findings, self.random)
+                .with_turn(self.turn)
+                .with_unchecked(self.unchecked)
+                .with_unknown_tool(self.is_unknown_tool)
+                .with_correlation_id(&self.correlation_id);
+        call.displayed_arguments = self.redacted.as_ref();
         call.record = record;
         call
     }
 
     fn step(
         &self,
-        state: Option<State>,
+        state: Option<RetryState>,
         record: Option<&str>,
         now: Timestamp,
-    ) -> answerback::retry::Step {
+    ) -> answerback::retry::RetryStep {
         let context = Context::new(&self.policy, &HideSecrets, now);
-        step(state, Event::Call(self.call(record)), &context)
+        step(state, RetryEvent::Call(self.call(record)), &context)
     }
 
     /// Counts the call within a transaction. The `record` callback receives the outcome and writes its entry. The
@@ -106,8 +108,8 @@ impl AttemptInput {
     pub(crate) fn count<T>(
         &self,
         transaction: &mut dyn Transaction,
-        record: impl FnOnce(&mut dyn Transaction, &Outcome) -> Result<(T, String), StoreError>,
-    ) -> Result<(Outcome, T), StoreError> {
+        record: impl FnOnce(&mut dyn Transaction, &AttemptOutcome) -> Result<(T, String), StoreError>,
+    ) -> Result<(AttemptOutcome, T), StoreError> {
         let stored = transaction.attempt(&self.key)?;
         let now = transaction.now();
         let (previous, revision) = match stored {
@@ -134,7 +136,7 @@ impl AttemptInput {
 
     /// Returns the state without the permit that this attempt uses. If two calls found the same permit, only the
     /// first one may use it.
-    fn take_permit(&self, state: Option<State>) -> Result<Option<State>, StoreError> {
+    fn take_permit(&self, state: Option<RetryState>) -> Result<Option<RetryState>, StoreError> {
         match (&self.permit, state) {
             (None, state) => Ok(state),
             (Some(permit), Some(state)) if state.permit() == Some(permit) => {
@@ -145,12 +147,12 @@ impl AttemptInput {
     }
 
     /// Builds the entry for a call that was checked but not forwarded.
-    pub(crate) fn entry(&self, outcome: &Outcome) -> Draft {
+    pub(crate) fn entry(&self, outcome: &AttemptOutcome) -> Draft {
         let codes = self.findings.iter().filter(|finding| finding.is_error());
         let codes = codes.filter_map(|finding| LeafToken::new(&finding.error_code).ok());
         let max_attempts = self.policy.max_attempts();
         let (attempt, max_attempts, outcome_name) = match outcome {
-            Outcome::Proceed(proceed) => {
+            AttemptOutcome::Proceed(proceed) => {
                 let attempt = proceed.failed_attempts.saturating_add(1).min(max_attempts);
                 let outcome_name = match (proceed.waived, &self.permit) {
                     (true, _) => "waived",
@@ -159,16 +161,16 @@ impl AttemptInput {
                 };
                 (attempt, max_attempts, outcome_name)
             }
-            Outcome::Retry(retry) => (retry.attempt, retry.max_attempts, "retry"),
-            Outcome::Blocked(blocked) => (blocked.attempt, blocked.max_attempts, "blocked"),
+            AttemptOutcome::Retry(retry) => (retry.attempt, retry.max_attempts, "retry"),
+            AttemptOutcome::Blocked(blocked) => (blocked.attempt, blocked.max_attempts, "blocked"),
             _ => (max_attempts, max_attempts, "stopped"),
         };
         with_outcome(Draft::validation(attempt, max_attempts).with_codes(codes), outcome_name)
     }
 
     /// Returns the case and its content if the outcome is a new escalation.
-    pub(crate) fn case(&self, outcome: &Outcome, now: Timestamp) -> Option<(Case, Vec<u8>)> {
-        let Outcome::Blocked(blocked) = outcome else { return None };
+    pub(crate) fn case(&self, outcome: &AttemptOutcome, now: Timestamp) -> Option<(Case, Vec<u8>)> {
+        let AttemptOutcome::Blocked(blocked) = outcome else { return None };
         if !blocked.is_new {
             return None;
         }

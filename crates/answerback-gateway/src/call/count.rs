@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, PoisonError};
 
-use answerback::judge::Judged;
-use answerback::retry::{Context, HideSecrets, Outcome, Permit, observe};
+use answerback::checker::CheckedCall;
+use answerback::retry::{AttemptOutcome, Context, HideSecrets, Permit, observe};
 use answerback_ledger::{Draft, Part};
 use answerback_mcp::wire::Message;
 use answerback_store::{AppendedEntry, StoreError, entry_reference};
@@ -33,7 +33,7 @@ pub(super) struct AttemptResult {
     pub(super) attempt: AttemptInput,
     /// The message with repaired or corrected arguments, if they replace the original ones.
     pub(super) changed_message: Option<Message>,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: AttemptOutcome,
     /// The response to the client, if the call does not run.
     pub(super) reply: Option<GatewayReply>,
     /// The receipt of the entry, if there is one.
@@ -50,7 +50,7 @@ struct CountInput {
 impl CountInput {
     fn into_result(
         self,
-        outcome: Outcome,
+        outcome: AttemptOutcome,
         reply: Option<GatewayReply>,
         receipt: Option<Value>,
     ) -> AttemptResult {
@@ -58,7 +58,7 @@ impl CountInput {
         AttemptResult { attempt, changed_message, outcome, reply, receipt }
     }
 
-    fn into_unrecorded_result(self, outcome: Outcome) -> AttemptResult {
+    fn into_unrecorded_result(self, outcome: AttemptOutcome) -> AttemptResult {
         let reply = self.rejection.reply_to(&outcome, false);
         self.into_result(outcome, reply, None)
     }
@@ -70,7 +70,7 @@ impl CountStep<'_, '_> {
     pub(super) async fn count_correction(
         self,
         recorder: &Recorder,
-        judged: &Judged<'_>,
+        judged: &CheckedCall<'_>,
         permit: Permit,
     ) -> Result<Option<AttemptResult>, Message> {
         let input = self.prepare(judged, Some(permit))?;
@@ -88,7 +88,7 @@ impl CountStep<'_, '_> {
     }
 
     /// Counts a call as it was received. The error is the response to a call that could not be counted.
-    pub(super) async fn count(self, judged: &Judged<'_>) -> Result<AttemptResult, Message> {
+    pub(super) async fn count(self, judged: &CheckedCall<'_>) -> Result<AttemptResult, Message> {
         let input = self.prepare(judged, None)?;
         let Some(recorder) = &self.gateway.recorder else {
             let (attempt, now) = (&input.attempt, answerback_store::system::now());
@@ -110,7 +110,11 @@ impl CountStep<'_, '_> {
     }
 
     /// Prepares the attempt to count and the message to forward.
-    fn prepare(self, judged: &Judged<'_>, permit: Option<Permit>) -> Result<CountInput, Message> {
+    fn prepare(
+        self,
+        judged: &CheckedCall<'_>,
+        permit: Option<Permit>,
+    ) -> Result<CountInput, Message> {
         let (request, replies) = (&self.context.request, &self.context.replies);
         let failed_calls =
             request.failed_calls_before.unwrap_or_else(|| self.client.failed_calls());
@@ -138,7 +142,7 @@ impl CountStep<'_, '_> {
         self,
         recorder: &Recorder,
         input: &CountInput,
-    ) -> Result<(Outcome, Option<GatewayReply>, Value), StoreError> {
+    ) -> Result<(AttemptOutcome, Option<GatewayReply>, Value), StoreError> {
         let (request, facts) = (&self.context.request, &self.context.replies.facts);
         let hide = self.upstream.tools.hide(&request.name);
         let transaction = AttemptTransaction {
@@ -149,7 +153,7 @@ impl CountStep<'_, '_> {
             entry: attempt_entry,
         };
         let rejection = Arc::clone(&input.rejection);
-        let answer = move |outcome: &Outcome| {
+        let answer = move |outcome: &AttemptOutcome| {
             let reply = rejection.reply_to(outcome, true);
             (reply.as_ref().map(|reply| reply.document().to_owned()), reply)
         };
@@ -162,7 +166,7 @@ impl CountStep<'_, '_> {
 
 impl Gateway {
     /// Logs the outcome of an attempt and adds it to the counts.
-    pub(crate) fn observe(&self, attempt: &AttemptInput, outcome: &Outcome) {
+    pub(crate) fn observe(&self, attempt: &AttemptInput, outcome: &AttemptOutcome) {
         let now = answerback_store::system::now();
         let context = Context::new(&attempt.policy, &HideSecrets, now);
         let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
@@ -179,12 +183,12 @@ pub(crate) struct AttemptTransaction {
     /// True if a program waits for the person's decision. Otherwise the model receives it with a later call.
     pub(crate) is_for_program: bool,
     /// Builds the entry from the outcome.
-    pub(crate) entry: fn(&AttemptInput, &Outcome) -> Draft,
+    pub(crate) entry: fn(&AttemptInput, &AttemptOutcome) -> Draft,
 }
 
 /// Holds the outcome of a recorded attempt.
 pub(crate) struct RecordedAttempt<T> {
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: AttemptOutcome,
     /// The response.
     pub(crate) answer: T,
     /// The place of the entry in the ledger.
@@ -196,7 +200,7 @@ impl AttemptTransaction {
     pub(crate) async fn run<T: Send + 'static>(
         self,
         recorder: &Recorder,
-        answer: impl Fn(&Outcome) -> (Option<String>, T) + Send + 'static,
+        answer: impl Fn(&AttemptOutcome) -> (Option<String>, T) + Send + 'static,
     ) -> Result<RecordedAttempt<T>, StoreError> {
         let weight = self.parts.iter().map(|part| part.bytes().len()).sum::<usize>() + 8192;
         let writer = recorder.clone();
@@ -216,7 +220,7 @@ impl AttemptTransaction {
                 let cipher = cipher.as_deref();
                 let case = OpenCase { attempt, facts, is_for_program, cipher };
                 case.open(transaction, outcome, &reference)?;
-                if let Outcome::Proceed(proceed) = outcome
+                if let AttemptOutcome::Proceed(proceed) = outcome
                     && let Some(case) = &proceed.resolved
                 {
                     resolve_by_model(transaction, &writer, case)?;

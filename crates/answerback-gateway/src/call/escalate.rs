@@ -1,6 +1,6 @@
 //! Opens the case of a call that was stopped after the last attempt.
 
-use answerback::retry::Outcome;
+use answerback::retry::AttemptOutcome;
 use answerback_ledger::{Draft, LeafId};
 use answerback_store::{NewCase, StoreError, Transaction};
 
@@ -23,7 +23,7 @@ impl OpenCase<'_> {
     pub(crate) fn open(
         &self,
         transaction: &mut dyn Transaction,
-        outcome: &Outcome,
+        outcome: &AttemptOutcome,
         reference: &str,
     ) -> Result<(), StoreError> {
         let Some((case, content)) = self.attempt.case(outcome, transaction.now()) else {

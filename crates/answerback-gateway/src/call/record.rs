@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use answerback::UuidV4;
-use answerback::retry::Outcome;
+use answerback::retry::AttemptOutcome;
 use answerback_ledger::{Draft, LeafId, LeafToken, Part};
 use answerback_mcp::wire::{Message, Object};
 use answerback_store::recording::{MemberSchema, redacted};
@@ -60,9 +60,9 @@ pub(super) fn request_parts(
 }
 
 /// Builds the entry of a counted call from its outcome.
-pub(super) fn attempt_entry(attempt: &AttemptInput, outcome: &Outcome) -> Draft {
+pub(super) fn attempt_entry(attempt: &AttemptInput, outcome: &AttemptOutcome) -> Draft {
     match outcome {
-        Outcome::Proceed(proceed) => {
+        AttemptOutcome::Proceed(proceed) => {
             with_outcome(Draft::request(), if proceed.waived { "waived" } else { "forwarded" })
         }
         _ => attempt.entry(outcome),

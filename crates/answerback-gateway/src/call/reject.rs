@@ -1,8 +1,8 @@
 //! Answers calls that do not run.
 
+use answerback::checker::{CheckedCall, MessageInputs};
 use answerback::finding::display_name;
-use answerback::judge::{Judged, Wording};
-use answerback::retry::Outcome;
+use answerback::retry::AttemptOutcome;
 use answerback_ledger::{Draft, LeafToken};
 use answerback_mcp::wire::{Message, code};
 use answerback_store::recording::MemberSchema;
@@ -23,7 +23,7 @@ use crate::{Client, Gateway, RecordCommands, Upstream, elicitation_form};
 #[derive(Clone, Debug)]
 pub(crate) struct Rejection {
     pub(crate) replies: ReplyBuilder,
-    wording: Wording,
+    wording: MessageInputs,
     /// The maximum number of attempts.
     max_attempts: u8,
     /// The kind of response to a call of an unknown tool.
@@ -41,10 +41,10 @@ pub(crate) struct Rejection {
 }
 
 impl Rejection {
-    pub(crate) fn new(gateway: &Gateway, context: &CallContext, judged: &Judged<'_>) -> Self {
+    pub(crate) fn new(gateway: &Gateway, context: &CallContext, judged: &CheckedCall<'_>) -> Self {
         Self {
             replies: context.replies.clone(),
-            wording: judged.wording(),
+            wording: judged.message_inputs(),
             max_attempts: judged.settings().retry.max_attempts(),
             unknown_tool: gateway.settings.unknown_tool,
             has_inbox: gateway.recorder.is_some(),
@@ -60,8 +60,12 @@ impl Rejection {
 
     /// Returns the response for an outcome, or `None` if the call runs. The user can be asked only about a case
     /// that is stored.
-    pub(crate) fn reply_to(&self, outcome: &Outcome, is_case_stored: bool) -> Option<GatewayReply> {
-        if let Outcome::Blocked(blocked) = outcome
+    pub(crate) fn reply_to(
+        &self,
+        outcome: &AttemptOutcome,
+        is_case_stored: bool,
+    ) -> Option<GatewayReply> {
+        if let AttemptOutcome::Blocked(blocked) = outcome
             && blocked.is_new
             && is_case_stored
             && self.asks_in_reply
@@ -86,12 +90,12 @@ impl Rejection {
             }
         };
         let message = match outcome {
-            Outcome::Retry(retry) => {
+            AttemptOutcome::Retry(retry) => {
                 GatewayMessage::new(CallClass::Arguments, first.unwrap_or(code), content)
                     .on_attempt(retry.attempt, retry.max_attempts)
                     .with_findings(code, text, findings)
             }
-            Outcome::Blocked(blocked) => {
+            AttemptOutcome::Blocked(blocked) => {
                 let content = self.with_case(content, &blocked.escalation.id.to_string());
                 GatewayMessage::new(CallClass::Stop, finding_code::CALLS_BLOCKED, content)
                     .on_attempt(blocked.attempt, blocked.max_attempts)
@@ -105,7 +109,7 @@ impl Rejection {
             }
         };
         let is_error = !is_known
-            && matches!(outcome, Outcome::Retry(_))
+            && matches!(outcome, AttemptOutcome::Retry(_))
             && self.unknown_tool == UnknownTool::Error;
         Some(self.replies.reply(&if is_error { message.into_protocol_error() } else { message }))
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use answerback::UuidV7;
-use answerback::case::{Decision, Submission};
+use answerback::case::{Decision, DecisionSubmission};
 use answerback::retry::{Escalation, RetryKey};
 use answerback_mcp::link::Incoming;
 use answerback_mcp::wire::{Id, Message};
@@ -30,7 +30,7 @@ async fn record_decision(
     let record = recorder.case(case).await?;
     let record = record.filter(|record| retry_key(record).as_ref() == Some(calls));
     let record = record.ok_or_else(|| StoreError::Missing(format!("case {case}")))?;
-    let submission = Submission::about(&record.case, decision).with_by("the client's user");
+    let submission = DecisionSubmission::about(&record.case, decision).with_by("the client's user");
     crate::decide(recorder.store(), case.clone(), submission, "elicitation")?.await?;
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! Checks a call for a program and counts its attempts in the store.
 
+use answerback::checker::{CallReply, CallRequest, CheckedCall, ToolCatalog, check_call};
 use answerback::finding::Severity;
-use answerback::judge::{Answer, CallLine, Catalogue, Judged, judge};
-use answerback::retry::{Outcome, Permit, Turn};
+use answerback::retry::{AttemptOutcome, Permit, Turn};
 use answerback::{ToolResult, UuidV4};
 use answerback_ledger::Part;
 use answerback_store::StoreError;
@@ -24,7 +24,7 @@ const UPSTREAM: &str = "api/calls/check";
 #[derive(Debug, Serialize)]
 pub(super) struct CallCheckResponse {
     #[serde(flatten)]
-    pub(super) line: Answer,
+    pub(super) line: CallReply,
     /// True if a person let this call run although the check failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     waived: bool,
@@ -36,8 +36,8 @@ pub(super) struct CallCheckResponse {
     guidance: Option<String>,
 }
 
-impl From<Answer> for CallCheckResponse {
-    fn from(line: Answer) -> Self {
+impl From<CallReply> for CallCheckResponse {
+    fn from(line: CallReply) -> Self {
         Self { line, waived: false, arguments: None, guidance: None }
     }
 }
@@ -45,12 +45,12 @@ impl From<Answer> for CallCheckResponse {
 /// A call that is being checked.
 pub(super) struct CallCheck<'a> {
     pub(super) gateway: &'a Gateway,
-    pub(super) catalogue: &'a Catalogue,
+    pub(super) catalogue: &'a ToolCatalog,
     /// The server whose tool is called, or `None` if the schema came with the call.
     pub(super) server: Option<&'a str>,
     /// The principal of the request.
     pub(super) principal: &'a str,
-    pub(super) line: CallLine,
+    pub(super) line: CallRequest,
 }
 
 impl CallCheck<'_> {
@@ -61,7 +61,7 @@ impl CallCheck<'_> {
         // Building the message processes the arguments, so it may block like the check.
         Ok(blocking::run(self.text_size(), || {
             let outcome = judged.as_attempt(1, system::now(), random);
-            judged.answer(outcome).into()
+            judged.reply(outcome).into()
         }))
     }
 
@@ -109,9 +109,9 @@ impl CallCheck<'_> {
         self.line.arguments.as_ref().map_or(0, blocking::text_bytes)
     }
 
-    fn check(&self, line: CallLine) -> Judged<'_> {
+    fn check(&self, line: CallRequest) -> CheckedCall<'_> {
         blocking::run(self.text_size(), || {
-            judge(self.catalogue, line, &self.gateway.validation, self.gateway.limits)
+            check_call(self.catalogue, line, &self.gateway.validation, self.gateway.limits)
         })
     }
 
@@ -127,7 +127,7 @@ impl CallCheck<'_> {
     async fn count(
         &self,
         recorder: &Recorder,
-        judged: Judged<'_>,
+        judged: CheckedCall<'_>,
         permit: Option<Permit>,
     ) -> Result<CallCheckResponse, StoreError> {
         let random = system::random().map_err(unit_error)?;
@@ -146,11 +146,11 @@ impl CallCheck<'_> {
             is_for_program: true,
             entry: AttemptInput::entry,
         };
-        let wording = judged.wording();
+        let wording = judged.message_inputs();
         let (console, commands) = (self.gateway.console.clone(), self.gateway.commands.clone());
-        let answer = move |outcome: &Outcome| {
+        let answer = move |outcome: &AttemptOutcome| {
             let result = wording.result(outcome).map(|mut result| {
-                if let Outcome::Blocked(blocked) = outcome {
+                if let AttemptOutcome::Blocked(blocked) = outcome {
                     let case = blocked.escalation.id.to_string();
                     // The gateway does not ask a user here. The calling program may do so.
                     let sentence = case_notice(&case, false, console.as_deref(), &commands);
@@ -161,7 +161,7 @@ impl CallCheck<'_> {
             (result.as_ref().and_then(|result| serde_json::to_string(result).ok()), result)
         };
         let counted = transaction.run(recorder, answer).await;
-        let (outcome, result): (Outcome, Option<ToolResult>) = match counted {
+        let (outcome, result): (AttemptOutcome, Option<ToolResult>) = match counted {
             Ok(counted) => (counted.outcome, counted.answer),
             Err(error @ StoreError::Unit(_)) => return Err(error),
             Err(error) => {
@@ -179,7 +179,7 @@ impl CallCheck<'_> {
         Ok(response)
     }
 
-    fn call_facts(&self, judged: &Judged<'_>, correlation_id: &UuidV4) -> CallFacts {
+    fn call_facts(&self, judged: &CheckedCall<'_>, correlation_id: &UuidV4) -> CallFacts {
         let id = CallFacts::id_of(correlation_id);
         CallFacts {
             id,
@@ -195,21 +195,21 @@ impl CallCheck<'_> {
     fn entry_parts(&self, recorder: &Recorder) -> Result<Vec<Part>, StoreError> {
         let schema = self.catalogue.schema(&self.line.tool).and_then(Result::ok);
         let hide = schema.map(|schema| MemberSchema { member: "arguments", schema });
-        let CallLine { id, tool, arguments, .. } = &self.line;
+        let CallRequest { id, tool, arguments, .. } = &self.line;
         let received = json!({"id": id, "tool": tool, "arguments": arguments});
         recorder.parts("seen", &received.to_string(), hide)
     }
 }
 
 /// Builds the response from the outcome, with the person's decision.
-fn response_of(judged: Judged<'_>, outcome: Outcome) -> CallCheckResponse {
+fn response_of(judged: CheckedCall<'_>, outcome: AttemptOutcome) -> CallCheckResponse {
     let (waived, guidance) = match &outcome {
-        Outcome::Proceed(proceed) => {
+        AttemptOutcome::Proceed(proceed) => {
             (proceed.waived, proceed.guidance.clone().or_else(|| proceed.correction.clone()))
         }
         _ => (false, None),
     };
-    let mut line = judged.answer(outcome);
+    let mut line = judged.reply(outcome);
     if waived {
         // The findings are still reported, but only as warnings.
         line.valid = true;

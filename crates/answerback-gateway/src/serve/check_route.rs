@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use answerback::checker::{CallRequest, ToolCatalog};
 use answerback::contract::atdf::ErrorBuilder;
 use answerback::finding::secrets;
-use answerback::judge::{CallLine, Catalogue};
 use answerback_http::{Principal, Problem, ProblemKind, Routes, Scope};
 use axum::Extension;
 use axum::body::Bytes;
@@ -131,13 +131,13 @@ async fn check(
 ) -> Result<Response, Problem> {
     let config = service.config();
     let gateway = &config.gateway;
-    let mut line = CallLine::read(body, gateway.limits).map_err(invalid_body)?;
+    let mut line = CallRequest::read(body, gateway.limits).map_err(invalid_body)?;
     let schema = serde_json::from_slice::<Value>(body).ok().and_then(|mut line| {
         let schema = line.get_mut("schema").map(Value::take);
         schema.filter(|schema| !schema.is_null())
     });
     let inline = schema
-        .map(|schema| blocking::run(body.len(), || Catalogue::new([(line.tool.clone(), schema)])))
+        .map(|schema| blocking::run(body.len(), || ToolCatalog::new([(line.tool.clone(), schema)])))
         .transpose()
         .map_err(invalid_body)?;
     let called = line.tool.clone();

@@ -1,7 +1,7 @@
 //! Finds secrets next to a label without an assignment: in sentences, pairs and SQL.
 
-use super::super::Secret;
 use super::super::SecretKind;
+use super::super::SecretSpan;
 use super::super::name::Hint;
 use super::super::value::{is_stand_in, reads_like_a_password, reads_like_a_secret};
 use super::assignments::Assignment;
@@ -251,7 +251,7 @@ impl SecretScanner<'_> {
         if is_stand_in(&rest[..length], kind) {
             return false;
         }
-        self.ahead.push(Secret { range: value..value + length, kind });
+        self.ahead.push(SecretSpan { range: value..value + length, kind });
         true
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::name::{Hint, hint_of_name};
 use super::super::value::{is_code, is_stand_in};
-use super::super::{Secret, SecretKind};
+use super::super::{SecretKind, SecretSpan};
 use super::{AHEAD, LONGEST_LINE, SecretScanner, count_of, end_of_quoted};
 
 impl SecretScanner<'_> {
@@ -103,7 +103,7 @@ impl SecretScanner<'_> {
                 {
                     let lead = cell.find(inner).unwrap_or_default();
                     let from = offset + lead;
-                    self.ahead.push(Secret { range: from..from + inner.len(), kind: *kind });
+                    self.ahead.push(SecretSpan { range: from..from + inner.len(), kind: *kind });
                 }
                 offset += cell.len() + 1;
             }
@@ -163,7 +163,7 @@ impl SecretScanner<'_> {
                     && !is_stand_in(value, *kind)
                     && (quote.is_some() || !is_code(value))
                 {
-                    self.ahead.push(Secret { range: from..from + length, kind: *kind });
+                    self.ahead.push(SecretSpan { range: from..from + length, kind: *kind });
                 }
                 at = (from + length + usize::from(quote.is_some())).min(self.bytes.len());
                 at += count_of(&self.bytes[at..], |byte| byte.is_ascii_whitespace());

@@ -1,10 +1,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use answerback::case::{Case, CaseKind, Decision, DecisionError, Submission};
+use answerback::case::{Case, CaseKind, Decision, DecisionError, DecisionSubmission};
 use answerback::finding::ValidationError;
 use answerback::retry::{
-    Call, Context, Event as RetryEvent, HideSecrets, Policy, RetryKey, Sent, State, step,
+    Context, HideSecrets, RetryEvent, RetryKey, RetryPolicy, RetryState, Sent, TrackedCall, step,
 };
 use answerback::{Digest, Severity, Timestamp, UuidV7};
 use answerback_ledger::Draft;
@@ -30,11 +30,11 @@ fn by_hand(clock: &Arc<AtomicI64>) -> impl Fn(Settings) -> Settings {
 }
 
 /// Returns the retry state after one more failing call.
-fn stepped(state: Option<State>, now: Timestamp) -> State {
+fn stepped(state: Option<RetryState>, now: Timestamp) -> RetryState {
     let arguments = json!({"path": 1});
     let findings = [ValidationError::new("VAL-002", Severity::Error)];
-    let call = Call::new("read_file", "call-1", Sent::Value(&arguments), &findings, [7; 10]);
-    let policy = Policy::default();
+    let call = TrackedCall::new("read_file", "call-1", Sent::Value(&arguments), &findings, [7; 10]);
+    let policy = RetryPolicy::default();
     step(state, RetryEvent::Call(call), &Context::new(&policy, &HideSecrets, now)).state.unwrap()
 }
 
@@ -43,7 +43,7 @@ pub(super) fn attempts_compare_and_swap(open: Open<'_>) {
     let store = open("attempts", &by_hand(&clock)).unwrap();
     let key = RetryKey::of_conversation("thread", "read_file");
     assert_eq!(store.attempt(&key).unwrap(), None);
-    let swap = |expected: Option<u64>, state: Option<State>| {
+    let swap = |expected: Option<u64>, state: Option<RetryState>| {
         let key = key.clone();
         let unit = move |transaction: &mut dyn crate::Transaction| {
             transaction.swap_attempt(&key, expected, state.as_ref())
@@ -76,7 +76,7 @@ pub(super) fn attempts_compare_and_swap(open: Open<'_>) {
 pub(super) fn attempts_are_swept(open: Open<'_>) {
     let store = open("swept", &by_hand(&Arc::new(AtomicI64::new(1000)))).unwrap();
     let key = |name: &str| RetryKey::of_conversation("thread", name);
-    let put = |name: &str, state: State| {
+    let put = |name: &str, state: RetryState| {
         let key = key(name);
         let unit = move |transaction: &mut dyn crate::Transaction| {
             transaction.swap_attempt(&key, None, Some(&state))
@@ -161,14 +161,14 @@ pub(super) fn the_first_decision_wins(open: Open<'_>) {
     put(case(2, CaseKind::Question));
     put(case(3, CaseKind::Escalation));
     assert_eq!(put(first.case.clone()), first);
-    let decide = |submission: Submission| {
+    let decide = |submission: DecisionSubmission| {
         let id = first.case.id.clone();
         let unit = move |transaction: &mut dyn crate::Transaction| {
             transaction.decide_case(&id, &submission)
         };
         store.write(unit).unwrap().wait().map(|done| done.value)
     };
-    let approve = Submission::about(&first.case, Decision::Approve).with_by("one");
+    let approve = DecisionSubmission::about(&first.case, Decision::Approve).with_by("one");
     let decided = decide(approve.clone()).unwrap();
     // The decision returns the private data once more.
     assert_eq!(decided.private.as_deref(), Some(b"sealed".as_slice()));
@@ -185,8 +185,9 @@ pub(super) fn the_first_decision_wins(open: Open<'_>) {
     assert_eq!(keep(Some(b"answer")).as_deref(), Some(b"answer".as_slice()));
     assert_eq!(keep(None), None);
     assert_eq!(decide(approve).unwrap().case, decided.case);
-    let late =
-        decide(Submission::about(&first.case, Decision::Reject { reason: None }).with_by("two"));
+    let late = decide(
+        DecisionSubmission::about(&first.case, Decision::Reject { reason: None }).with_by("two"),
+    );
     assert!(
         matches!(late, Err(StoreError::Decision(DecisionError::AlreadyDecided(_)))),
         "{late:?}"
@@ -202,7 +203,7 @@ pub(super) fn the_first_decision_wins(open: Open<'_>) {
     assert_eq!(count(waiting), 0);
     assert_eq!(count(CaseFilter::default().with_status(CaseStatus::Expired)), 2);
     let missing = UuidV7::from_time(at(1), [9; 10]);
-    let submission = Submission::about(&first.case, Decision::Approve);
+    let submission = DecisionSubmission::about(&first.case, Decision::Approve);
     let unknown = store
         .write(move |transaction| transaction.decide_case(&missing, &submission))
         .unwrap()
@@ -238,7 +239,7 @@ pub(super) fn erasing_an_entry_erases_its_cases(open: Open<'_>) {
             let new = NewCase::new(case.clone(), *b"shown").with_private(*b"sealed");
             let new = new.with_reference(&references[1]).with_source(&references[0]);
             transaction.put_case(&new)?;
-            let submission = Submission::about(&case, decision).with_by("somebody");
+            let submission = DecisionSubmission::about(&case, decision).with_by("somebody");
             transaction.decide_case(&id, &submission)?;
             transaction.add_words_source(&id, &references[2])?;
             transaction.append_event("notes", "note", Some(&case_reference(&id)), b"note")?;

@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use answerback::case::Case;
-use answerback::retry::State;
+use answerback::retry::RetryState;
 use answerback::{Timestamp, UuidV7};
 use answerback_ledger::LeafKind;
 use answerback_ledger::tile::Tile;
@@ -80,7 +80,7 @@ pub(crate) trait Engine: EngineRead {
         &mut self,
         key: &str,
         expected: Option<u64>,
-        state: Option<&State>,
+        state: Option<&RetryState>,
         now: Timestamp,
     ) -> EngineResult<bool>;
     /// Stores a note under a retry key in place of a retry state, and removes the references of the

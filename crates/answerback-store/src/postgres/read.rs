@@ -1,7 +1,7 @@
 use std::ops::{Range, RangeInclusive};
 
 use answerback::case::Case;
-use answerback::retry::State;
+use answerback::retry::RetryState;
 use answerback::{Digest, Timestamp, UuidV7};
 use answerback_ledger::tile::WIDTH;
 use answerback_ledger::tree::Frontier;
@@ -396,7 +396,7 @@ impl EngineRead for PostgresConnection {
             &[&text(key)?, &now.unix_millis()],
         )?;
         let stored = |row: Row| {
-            let state: State = serde_json::from_str(row.try_get(0)?).map_err(damaged)?;
+            let state: RetryState = serde_json::from_str(row.try_get(0)?).map_err(damaged)?;
             Ok(StoredRetryState::new(state, uint(row.try_get(1)?)))
         };
         row.map(stored).transpose()

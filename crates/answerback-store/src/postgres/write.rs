@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use answerback::case::Case;
-use answerback::retry::State;
+use answerback::retry::RetryState;
 use answerback::{Timestamp, UuidV7};
 use answerback_ledger::tile::Tile;
 use answerback_ledger::{Hash, LeafId, LeafKind};
@@ -242,7 +242,7 @@ impl Engine for PostgresConnection {
         &mut self,
         key: &str,
         expected: Option<u64>,
-        state: Option<&State>,
+        state: Option<&RetryState>,
         now: Timestamp,
     ) -> EngineResult<bool> {
         let stored = self.attempt(key, now)?.map(|stored| stored.revision);

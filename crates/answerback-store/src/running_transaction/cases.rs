@@ -1,7 +1,7 @@
 //! Stores cases, and records their changes as effects.
 
 use answerback::UuidV7;
-use answerback::case::{Submission, decide};
+use answerback::case::{DecisionSubmission, decide};
 
 use super::{RunningTransaction, checked_reference};
 use crate::transaction::{Cases, NewCase, Transaction};
@@ -48,7 +48,7 @@ impl Cases for RunningTransaction<'_> {
     fn decide_case(
         &mut self,
         id: &UuidV7,
-        submission: &Submission,
+        submission: &DecisionSubmission,
     ) -> Result<CaseRecord, StoreError> {
         let stored = self.case(id)?.ok_or_else(|| StoreError::Missing(format!("case {id}")))?;
         let decided = decide(&stored.case, submission, self.now())?;

@@ -1,6 +1,6 @@
 //! Stores retry states and notes, which share a table.
 
-use answerback::retry::{RetryKey, State};
+use answerback::retry::{RetryKey, RetryState};
 use answerback::{Timestamp, UuidV7};
 
 use super::{RunningTransaction, checked_reference};
@@ -21,7 +21,7 @@ impl RetryStates for RunningTransaction<'_> {
         &mut self,
         key: &RetryKey,
         expected: Option<u64>,
-        state: Option<&State>,
+        state: Option<&RetryState>,
     ) -> Result<bool, StoreError> {
         let now = self.now();
         let before = self.block_before(key, expected)?;

@@ -1,7 +1,7 @@
 use std::ops::{Range, RangeInclusive};
 
 use answerback::case::Case;
-use answerback::retry::State;
+use answerback::retry::RetryState;
 use answerback::{Digest, Timestamp, UuidV7};
 use answerback_ledger::tile::WIDTH;
 use answerback_ledger::tree::Frontier;
@@ -356,7 +356,7 @@ impl EngineRead for SqliteConnection {
             .query_row(params![key, now.unix_millis()], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
         let stored = |(state, revision): (String, i64)| {
-            let state: State = serde_json::from_str(&state).map_err(damaged)?;
+            let state: RetryState = serde_json::from_str(&state).map_err(damaged)?;
             Ok(StoredRetryState::new(state, uint(revision)))
         };
         row.map(stored).transpose()

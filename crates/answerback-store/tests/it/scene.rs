@@ -4,10 +4,10 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use answerback::case::{Case, CaseKind, Decision, Submission};
+use answerback::case::{Case, CaseKind, Decision, DecisionSubmission};
 use answerback::finding::ValidationError;
 use answerback::retry::{
-    Call, Context, Event as RetryEvent, HideSecrets, Policy, RetryKey, Sent, State, step,
+    Context, HideSecrets, RetryEvent, RetryKey, RetryPolicy, RetryState, Sent, TrackedCall, step,
 };
 use answerback::{Digest, Severity, Timestamp, UuidV7};
 use answerback_ledger::tree::Frontier;
@@ -76,12 +76,12 @@ pub(crate) const WORDS: [&str; 12] = [
 ];
 
 /// Returns the state of a retry key after a failing call with this argument.
-fn failed(argument: &str, record: &str, now: Timestamp) -> State {
+fn failed(argument: &str, record: &str, now: Timestamp) -> RetryState {
     let arguments = json!({ "path": argument });
     let findings = [ValidationError::new("VAL-002", Severity::Error)];
-    let call = Call::new("read_file", "call-1", Sent::Value(&arguments), &findings, [7; 10]);
+    let call = TrackedCall::new("read_file", "call-1", Sent::Value(&arguments), &findings, [7; 10]);
     let call = call.with_record(record);
-    let policy = Policy::default();
+    let policy = RetryPolicy::default();
     step(None, RetryEvent::Call(call), &Context::new(&policy, &HideSecrets, now)).state.unwrap()
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn tell_everything(store: &Store) -> Vec<u64> {
         let ledger_id = LeafId::try_from(&id).unwrap();
         transaction.append(&Draft::escalation(ledger_id, digest, 0).with_attempt(2, 3))?;
         let arguments = json!({ "path": "quinceCorrected" });
-        let submission = Submission::about(&case, Decision::Modify { arguments });
+        let submission = DecisionSubmission::about(&case, Decision::Modify { arguments });
         transaction.decide_case(&id, &submission.with_by("quinceDecider"))?;
         let draft = Draft::decision(ledger_id, LeafToken::new("modify").unwrap(), digest, 1);
         let decision = transaction.append(&draft.with_part(said.clone()))?.index;

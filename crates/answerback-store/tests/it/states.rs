@@ -6,9 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use answerback::case::{Decision, Submission};
+use answerback::case::{Decision, DecisionSubmission};
 use answerback::finding::ValidationError;
-use answerback::retry::{Call, Context, Event, HideSecrets, Outcome, Policy, RetryKey, Sent, step};
+use answerback::retry::{
+    AttemptOutcome, Context, HideSecrets, RetryEvent, RetryKey, RetryPolicy, Sent, TrackedCall,
+    step,
+};
 use answerback::{Severity, UuidV7};
 use answerback_ledger::leaf::Basis;
 use answerback_ledger::{Draft, LeafId, LeafToken};
@@ -30,11 +33,12 @@ pub(crate) fn block(store: &Store) -> UuidV7 {
         let now = transaction.now();
         let arguments = json!({ "path": 1 });
         let findings = [ValidationError::new("VAL-002", Severity::Error)];
-        let call = Call::new("read_file", "call-1", Sent::Value(&arguments), &findings, [7; 10]);
-        let policy = Policy::from(1);
+        let call =
+            TrackedCall::new("read_file", "call-1", Sent::Value(&arguments), &findings, [7; 10]);
+        let policy = RetryPolicy::from(1);
         let context = Context::new(&policy, &HideSecrets, now);
-        let step = step(None, Event::Call(call), &context);
-        let Outcome::Blocked(blocked) = step.outcome else { panic!("{:?}", step.outcome) };
+        let step = step(None, RetryEvent::Call(call), &context);
+        let AttemptOutcome::Blocked(blocked) = step.outcome else { panic!("{:?}", step.outcome) };
         let call = transaction.append(&Draft::validation(1, 1).with_part(seen.clone()))?;
         let reference = entry_reference(call.index);
         let case = blocked.escalation.case(step.state.as_ref().unwrap().expires());
@@ -58,12 +62,12 @@ pub(crate) fn decide(store: &Store, id: &UuidV7, decision: Decision) {
     let (id, said) = (id.clone(), store.part("decision", *b"{}").unwrap());
     let unit = move |transaction: &mut dyn Transaction| {
         let case = transaction.case(&id)?.unwrap().case;
-        let submission = Submission::about(&case, decision.clone()).with_by("operator");
+        let submission = DecisionSubmission::about(&case, decision.clone()).with_by("operator");
         let record = transaction.decide_case(&id, &submission)?;
         let kept = transaction.attempt(&key())?.unwrap();
-        let policy = Policy::default();
+        let policy = RetryPolicy::default();
         let context = Context::new(&policy, &HideSecrets, transaction.now());
-        let event = Event::Decision { case: &id, decision: &decision };
+        let event = RetryEvent::Decision { case: &id, decision: &decision };
         let state = step(Some(kept.state), event, &context).state;
         assert!(transaction.swap_attempt(&key(), Some(kept.revision), state.as_ref())?);
         let word = LeafToken::new(decision.kind().as_str()).unwrap();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use answerback::UuidV7;
-use answerback::case::{CaseKind, CaseState, DecisionError, Submission};
+use answerback::case::{CaseKind, CaseState, DecisionError, DecisionSubmission};
 use answerback::contract::atdf::ErrorBuilder;
 use answerback::finding::secrets;
 use answerback_http::{Principal, Problem, ProblemKind, Routes, Scope, ShutdownSignal};
@@ -149,7 +149,7 @@ async fn decide(
     Path(id): Path<String>,
     body: Bytes,
 ) -> ApiResult {
-    let submission: Submission = parse_tagged_body(&body, "decision", &["revision"])?;
+    let submission: DecisionSubmission = parse_tagged_body(&body, "decision", &["revision"])?;
     let submission = submission.with_by(by.name());
     let before = record(&console, case_id(&id)?).await?;
     let ticket = console.host.decide(before.case.id.clone(), submission, decision_surface(&by));

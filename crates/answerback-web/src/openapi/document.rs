@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use answerback::ValidationError;
-use answerback::judge::Answer;
+use answerback::checker::CallReply;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -142,7 +142,7 @@ fn schemas() -> Value {
     add::<ToolView>(&mut answers);
     add::<Commands>(&mut answers);
     add::<ValidationError>(&mut answers);
-    add::<Answer>(&mut answers);
+    add::<CallReply>(&mut answers);
     schemas.extend(answers.take_definitions(true));
     let mut requests = settings().into_generator();
     add::<Proposal>(&mut requests);

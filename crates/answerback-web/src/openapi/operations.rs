@@ -198,7 +198,7 @@ pub(super) const OPERATIONS: &[ApiOperation] = &[
         ]),
     post("/api/cases", Scope::Ingest, "Submits a proposal or a question to a person", BodySchema::Json("NewCase"), BodySchema::Json("CaseDocument")).statuses(&[201]),
     get("/api/cases/{id}", "One case", BodySchema::Json("CaseDocument")),
-    post("/api/cases/{id}/decision", Scope::Decide, "Decides a case, about exactly what the person saw. The first decision wins; repeating the same one returns the same response", BodySchema::Json("Submission"), BodySchema::Json("CaseDocument"))
+    post("/api/cases/{id}/decision", Scope::Decide, "Decides a case, about exactly what the person saw. The first decision wins; repeating the same one returns the same response", BodySchema::Json("DecisionSubmission"), BodySchema::Json("CaseDocument"))
         .statuses(&[200, 201])
         .problems(&[("409", "ALREADY_DECIDED with the recorded decision, or CASE_CHANGED"), ("410", "CASE_EXPIRED"), ("422", "DECISION_UNUSABLE")]),
     get("/api/cases/{id}/decision", "The case as soon as it is decided, or as it is when the waiting time ends", BodySchema::Json("CaseDocument"))

@@ -10,7 +10,7 @@ use answerback::contract::atdf::descriptor::Descriptor;
 use answerback::contract::atdf::validators::{
     DateLimits, validate_date_range, validate_email, validate_password_strength,
 };
-use answerback::json::patch::{Operation, apply};
+use answerback::json::patch::{PatchOperation, apply};
 use schemars::{JsonSchema, schema_for};
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ fn assert_accepts(validator: &jsonschema::Validator, document: &Value, name: &st
 }
 
 fn assert_rejects(validator: &jsonschema::Validator, name: &str, patch: &Value) {
-    let patch: Vec<Operation> = serde_json::from_value(patch.clone()).unwrap();
+    let patch: Vec<PatchOperation> = serde_json::from_value(patch.clone()).unwrap();
     let broken = apply(&document(name), &patch).unwrap();
     assert!(!validator.is_valid(&broken), "{name}: {patch:?}");
 }

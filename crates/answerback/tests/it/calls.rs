@@ -1,12 +1,12 @@
 //! The promises about calls, kept for generated schemas and arguments.
 
 use answerback::call::{Schema, parse};
-use answerback::judge::Catalogue;
+use answerback::checker::ToolCatalog;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
+use crate::checker::value;
 use crate::dice::Dice;
-use crate::judge::value;
 use crate::promises;
 
 /// Text as an enemy of whoever reads the message writes it.
@@ -229,7 +229,7 @@ proptest! {
         tool in hostile(),
         limit in 500_usize..=4000,
     ) {
-        let catalogue = Catalogue::new([(tool.clone(), schema)]).unwrap();
+        let catalogue = ToolCatalog::new([(tool.clone(), schema)]).unwrap();
         promises::of_answers(&catalogue, &tool, &arguments, limit);
         promises::of_answers(&catalogue, &format!("{tool}x"), &arguments, limit);
     }

@@ -14,7 +14,7 @@ use answerback::governance::{
     Authority, Disagreement, HandoffRequest, Lock, LockfileVersion, Manifest, PromptFiles,
     Verification, compare_documents, disagreements, not_compared,
 };
-use answerback::json::patch::{Operation, apply};
+use answerback::json::patch::{PatchOperation, apply};
 use answerback::json::{Limits, read};
 use answerback::{Timestamp, UuidV4, ValidationError};
 use serde::Deserialize;
@@ -28,13 +28,13 @@ struct Case {
     /// What the case shows.
     name: String,
     #[serde(default)]
-    manifest: Vec<Operation>,
+    manifest: Vec<PatchOperation>,
     #[serde(default)]
-    lock: Vec<Operation>,
+    lock: Vec<PatchOperation>,
     #[serde(default)]
-    response: Vec<Operation>,
+    response: Vec<PatchOperation>,
     #[serde(default)]
-    handoff: Vec<Operation>,
+    handoff: Vec<PatchOperation>,
     /// Whether the response is judged with its handoff though that is not spoiled.
     #[serde(default)]
     with_handoff: bool,
@@ -405,9 +405,9 @@ fn an_honest_agent_cannot_get_its_identity_wrong() {
             "ledger:1",
         )
         .unwrap()
-        .said("Why did sales rise?")
-        .known("region", "north")
-        .decided("look first")
+        .with_message("Why did sales rise?")
+        .with_context("region", "north")
+        .with_decision("look first")
         .meta("trace", 1)
         .build(now())
         .unwrap();

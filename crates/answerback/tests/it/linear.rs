@@ -8,14 +8,14 @@ use std::cell::RefCell;
 use std::hint::black_box;
 use std::time::Duration;
 
-use answerback::call::{Options, Schema, check, parse};
+use answerback::call::{CheckOptions, Schema, check, parse};
+use answerback::checker::{CallRequest, ToolCatalog, check_call, reply_to};
 use answerback::config::ValidationConfig;
 use answerback::contract::recognise;
 use answerback::finding::secrets::{redact, redact_member, redact_value};
 use answerback::finding::{aggregate, display_name, display_text, preview, relative_paths};
 use answerback::json::{Limits, Pointer, canonical, locate, read};
-use answerback::judge::{CallLine, Catalogue, answer, judge};
-use answerback::message::{Tool, nearest_tools, repair, repair_malformed, unknown_tool};
+use answerback::message::{CandidateTool, nearest_tools, repair, repair_malformed, unknown_tool};
 use answerback::{RetryTracker, Timestamp};
 use serde_json::{Value, json};
 
@@ -231,7 +231,7 @@ fn assert_linear_for_every(nth: usize, step: impl Fn(&str)) {
     let time = |text: &str| {
         let start = cpu_time();
         step(text);
-        cpu_time() - start
+        cpu_time().saturating_sub(start)
     };
     let growth = |unit: &String| {
         let times = BYTES / unit.len() + 1;
@@ -348,7 +348,7 @@ fn repairing_arguments_that_are_not_json() {
 #[test]
 fn checking_and_repairing() {
     let schema = Schema::compile(schema()).unwrap();
-    let strict = Options::default().with_strict(true);
+    let strict = CheckOptions::default().with_strict(true);
     assert_linear_for_every(5, |text| {
         for arguments in arguments(text) {
             let findings = check(&schema, &arguments, strict).unwrap();
@@ -384,17 +384,17 @@ fn answering_calls() {
         ValidationConfig::from_value("f", &config).unwrap()
     });
     let tool = json!([{"name": "tool", "inputSchema": schema()}]);
-    let catalogue = Catalogue::read(&tool).unwrap();
+    let catalogue = ToolCatalog::read(&tool).unwrap();
     let attempt = RefCell::new(0);
     assert_linear_for_every(5, |text| {
         for config in &configs {
             let tracker = RetryTracker::new(config);
             for arguments in arguments(text) {
                 *attempt.borrow_mut() += 1;
-                let call = CallLine::new("tool", arguments);
-                let judged = judge(&catalogue, call, config, Limits::default());
+                let call = CallRequest::new("tool", arguments);
+                let judged = check_call(&catalogue, call, config, Limits::default());
                 let now = Timestamp::from_unix_millis(1_800_000_000_000);
-                let answer = answer(judged, &tracker, now, [7; 10]);
+                let answer = reply_to(judged, &tracker, now, [7; 10]);
                 black_box(serde_json::to_string(&answer).unwrap());
             }
         }
@@ -408,17 +408,19 @@ fn answering_calls_of_unknown_tools() {
         {"name": "read_file", "inputSchema": schema()},
         {"name": "write_file", "inputSchema": {"properties": {"path": {}}}},
     ]);
-    let catalogue = Catalogue::read(&listed).unwrap();
+    let catalogue = ToolCatalog::read(&listed).unwrap();
     let schema = schema();
     assert_linear(|text| {
-        let tools =
-            [Tool { name: "read_file", schema: &schema }, Tool { name: text, schema: &schema }];
+        let tools = [
+            CandidateTool { name: "read_file", schema: &schema },
+            CandidateTool { name: text, schema: &schema },
+        ];
         black_box(nearest_tools(text, &json!({text: 1}), &tools));
         black_box(unknown_tool(text, &json!({text: text}), &tools));
         let tracker = RetryTracker::new(&config);
-        let call = CallLine::new(text, json!({text: text}));
-        let judged = judge(&catalogue, call, &config, Limits::default());
-        let answer = answer(judged, &tracker, Timestamp::from_unix_millis(0), [7; 10]);
+        let call = CallRequest::new(text, json!({text: text}));
+        let judged = check_call(&catalogue, call, &config, Limits::default());
+        let answer = reply_to(judged, &tracker, Timestamp::from_unix_millis(0), [7; 10]);
         black_box(serde_json::to_string(&answer).unwrap());
     });
 }

@@ -3,11 +3,11 @@
 
 mod atdf;
 mod calls;
+mod checker;
 mod convert;
 mod dice;
 mod generate;
 mod governance;
-mod judge;
 mod linear;
 mod messages;
 mod ordinary;

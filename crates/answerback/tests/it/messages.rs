@@ -1,21 +1,21 @@
 //! What a message, its repair and its enriched error say of calls that are wrong in many ways: never the
 //! opposite of what is right, and all of them the same.
 
+use answerback::checker::{CallReply, CallRequest, ToolCatalog, check_call, reply_to};
 use answerback::config::ValidationConfig;
 use answerback::contract::atdf::{EnrichSource, enrich};
 use answerback::json::Limits;
-use answerback::judge::{Answer, CallLine, Catalogue, answer, judge};
 use answerback::{RetryTracker, Timestamp};
 use serde_json::{Value, json};
 
 /// The answer to the first attempt of a call.
-fn answered(schema: &Value, arguments: &Value, validation: &Value) -> Answer {
-    let catalogue = Catalogue::read(&json!([{"name": "t", "inputSchema": schema}])).unwrap();
+fn answered(schema: &Value, arguments: &Value, validation: &Value) -> CallReply {
+    let catalogue = ToolCatalog::read(&json!([{"name": "t", "inputSchema": schema}])).unwrap();
     let config = json!({"tools": {"validation": validation}});
     let config = ValidationConfig::from_value("f", &config).unwrap();
-    let line = CallLine::new("t", arguments.clone());
-    let judged = judge(&catalogue, line, &config, Limits::default());
-    answer(judged, &RetryTracker::new(&config), Timestamp::from_unix_millis(0), [7; 10])
+    let line = CallRequest::new("t", arguments.clone());
+    let judged = check_call(&catalogue, line, &config, Limits::default());
+    reply_to(judged, &RetryTracker::new(&config), Timestamp::from_unix_millis(0), [7; 10])
 }
 
 /// The message of a call that is wrong.
@@ -337,24 +337,25 @@ fn half_a_character_is_neither_an_escape_nor_repaired() {
 
 #[test]
 fn a_change_elsewhere_is_told_from_another_wrong_value() {
-    let catalogue = Catalogue::read(
+    let catalogue = ToolCatalog::read(
         &json!([{"name": "t", "inputSchema": fields(json!({"a": {"pattern": "^[a-z]+$"}}))}]),
     )
     .unwrap();
     let config = ValidationConfig::default();
     let tracker = RetryTracker::new(&config);
     let say = |arguments: Value| {
-        let line = CallLine::new("t", arguments);
-        let judged = judge(&catalogue, line, &config, Limits::default());
-        answer(judged, &tracker, Timestamp::from_unix_millis(0), [7; 10]).result.unwrap().content
+        let line = CallRequest::new("t", arguments);
+        let judged = check_call(&catalogue, line, &config, Limits::default());
+        reply_to(judged, &tracker, Timestamp::from_unix_millis(0), [7; 10]).result.unwrap().content
     };
     say(json!({"a": "x0"}));
     let text = say(json!({"a": "x1"}));
     assert!(text.contains("the same rules are broken") && !text.contains("elsewhere"), "{text}");
     let tracker = RetryTracker::new(&config);
     let say = |arguments: Value| {
-        let judged = judge(&catalogue, CallLine::new("t", arguments), &config, Limits::default());
-        answer(judged, &tracker, Timestamp::from_unix_millis(0), [7; 10]).result.unwrap().content
+        let judged =
+            check_call(&catalogue, CallRequest::new("t", arguments), &config, Limits::default());
+        reply_to(judged, &tracker, Timestamp::from_unix_millis(0), [7; 10]).result.unwrap().content
     };
     say(json!({"a": "x0"}));
     assert!(say(json!({"a": "x0", "b": 1})).contains("the change was made elsewhere"));

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use answerback::finding::secrets::{Secret, SecretKind, find};
+use answerback::finding::secrets::{SecretKind, SecretSpan, find};
 
 /// The files below a folder, but for what is built or fetched.
 fn below(folder: &Path, files: &mut Vec<PathBuf>) {
@@ -42,7 +42,7 @@ fn no_word_of_our_own_documents_and_names_is_taken_for_a_token() {
     lines.extend(lock.lines().filter(|line| !line.starts_with("checksum")).map(str::to_owned));
     assert!(lines.len() > 10_000, "{}", lines.len());
     // What stands behind a telling name may well be none, and is hidden all the same.
-    let is_random = |secret: &Secret| secret.kind == SecretKind::Token;
+    let is_random = |secret: &SecretSpan| secret.kind == SecretKind::Token;
     let taken: Vec<(&String, &str)> = lines
         .iter()
         .flat_map(|line| {

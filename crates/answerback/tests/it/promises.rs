@@ -1,12 +1,12 @@
 //! What holds for every call, whatever stands in it and in its schema. The property tests and the fuzz targets
 //! ask the same of what they make up.
 
-use answerback::call::{Malformed, Options, Schema, check};
+use answerback::call::{CheckOptions, Malformed, Schema, check};
+use answerback::checker::{CallRequest, ToolCatalog, check_call, reply_to};
 use answerback::config::ValidationConfig;
 use answerback::finding::codes;
-use answerback::json::patch::{self, Operation};
+use answerback::json::patch::{self, PatchOperation};
 use answerback::json::{Limits, Pointer};
-use answerback::judge::{CallLine, Catalogue, answer, judge};
 use answerback::message::{Repair, repair, repair_malformed};
 use answerback::{RetryTracker, Timestamp, ValidationError};
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ pub fn of_check(schema: &Schema, arguments: &Value) {
         }
     }
     // Who is stricter finds no less.
-    let strict = check(schema, arguments, Options::default().with_strict(true));
+    let strict = check(schema, arguments, CheckOptions::default().with_strict(true));
     assert!(strict.is_ok_and(|strict| !is_valid(&strict) || is_valid(&findings)));
 }
 
@@ -55,7 +55,7 @@ pub fn of_repair(schema: &Schema, arguments: &Value) -> Option<Repair> {
         |path: &Pointer| findings.iter().any(|finding| lies_in(path, &finding.field_path));
     // A member that was renamed stands where nothing stood before.
     let is_renamed = |path: &Pointer| {
-        steps.iter().any(|step| matches!(step, Operation::Move { from, path: to } if lies_in(path, to) && concerns(from)))
+        steps.iter().any(|step| matches!(step, PatchOperation::Move { from, path: to } if lies_in(path, to) && concerns(from)))
     };
     // An element whose fields stood one level too deep is replaced as a whole.
     let is_unwrapped = |path: &Pointer| {
@@ -64,12 +64,16 @@ pub fn of_repair(schema: &Schema, arguments: &Value) -> Option<Repair> {
                 .iter()
                 .any(|finding| lies_in(&finding.field_path, to) && finding.field_path != *to)
         };
-        steps.iter().any(|step| matches!(step, Operation::Replace { path: to, .. } if lies_in(path, to) && is_about_member(to)))
+        steps.iter().any(|step| matches!(step, PatchOperation::Replace { path: to, .. } if lies_in(path, to) && is_about_member(to)))
     };
     for step in patch::between(arguments, &repair.arguments) {
         let is_about_something = match &step {
-            Operation::Add { path, .. } => concerns(path) || is_renamed(path) || is_unwrapped(path),
-            Operation::Remove { path } | Operation::Replace { path, .. } => concerns(path),
+            PatchOperation::Add { path, .. } => {
+                concerns(path) || is_renamed(path) || is_unwrapped(path)
+            }
+            PatchOperation::Remove { path } | PatchOperation::Replace { path, .. } => {
+                concerns(path)
+            }
             _ => true,
         };
         assert!(is_about_something, "{step:?} concerns none of {findings:?}");
@@ -95,23 +99,23 @@ fn assert_valid(schema: &Schema, repair: &Repair) {
 }
 
 /// Three tries of one call, each answered within the limit and in words that cannot act.
-pub fn of_answers(catalogue: &Catalogue, tool: &str, arguments: &Value, limit: usize) {
+pub fn of_answers(catalogue: &ToolCatalog, tool: &str, arguments: &Value, limit: usize) {
     for style in ["detailed", "compact"] {
         let formatting = json!({"style": style, "max_message_length": limit});
         let config = json!({"tools": {"validation": {"formatting": formatting}}});
         let config = ValidationConfig::from_value("f", &config).expect("a good configuration");
         let (tracker, now) = (RetryTracker::new(&config), Timestamp::from_unix_millis(0));
         for _ in 0..3 {
-            let judged = judge(
+            let judged = check_call(
                 catalogue,
-                CallLine::new(tool, arguments.clone()),
+                CallRequest::new(tool, arguments.clone()),
                 &config,
                 Limits::default(),
             );
             if let Some(notes) = judged.notes() {
                 of_message(&notes, limit);
             }
-            let answer = answer(judged, &tracker, now, [7; 10]);
+            let answer = reply_to(judged, &tracker, now, [7; 10]);
             assert_eq!(answer.valid, answer.result.is_none(), "{answer:?}");
             if let Some(result) = answer.result {
                 of_message(&result.content, limit);

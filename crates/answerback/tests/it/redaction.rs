@@ -7,11 +7,11 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 
 use answerback::call::Schema;
+use answerback::checker::{CallRequest, CallSummary, ToolCatalog, check_call};
 use answerback::config::ValidationConfig;
 use answerback::contract::atdf::{EnrichSource, enrich};
 use answerback::contract::{Contract, Profile};
 use answerback::json::Limits;
-use answerback::judge::{CallLine, Catalogue, Summary, judge};
 use answerback::provider::{self, Provider, ToolCall};
 use answerback::{RetryTracker, Timestamp};
 use serde_json::{Map, Value, json};
@@ -63,9 +63,9 @@ fn plant(style: &str, strict: bool, repair: &str) {
     let validation = json!({"strict": strict, "repair": repair, "formatting": formatting});
     let config = json!({"tools": {"validation": validation}});
     let config = ValidationConfig::from_value("f", &config).unwrap();
-    let (catalogue, tracker) = (Catalogue::read(&tools()).unwrap(), RetryTracker::new(&config));
+    let (catalogue, tracker) = (ToolCatalog::read(&tools()).unwrap(), RetryTracker::new(&config));
     let seen = Seen::default();
-    let mut summary = Summary::default();
+    let mut summary = CallSummary::default();
     let mut dice = dice(style.len() * 31 + repair.len());
     let calls = secrets() / 4 / IN_ONE_CALL;
     let (mut all, mut names) = (Vec::new(), Vec::new());
@@ -137,14 +137,14 @@ fn no_piece_of_a_secret_in_a_document_comes_out() {
 
 /// Everything that is said and kept about one line of a log.
 fn answered(
-    catalogue: &Catalogue,
+    catalogue: &ToolCatalog,
     line: &Value,
     config: &ValidationConfig,
     tracker: &RetryTracker,
-    summary: &mut Summary,
+    summary: &mut CallSummary,
 ) -> String {
-    let call = CallLine::read(line.to_string().as_bytes(), Limits::default()).unwrap();
-    let judged = judge(catalogue, call, config, Limits::default());
+    let call = CallRequest::read(line.to_string().as_bytes(), Limits::default()).unwrap();
+    let judged = check_call(catalogue, call, config, Limits::default());
     let outcome = judged.track(tracker, now(), [7; 10]);
     summary.add(&judged, &outcome);
     let mut told = String::new();
@@ -168,7 +168,7 @@ fn answered(
     tell(serde_json::to_string(&state).unwrap());
     let sent = provider::Arguments::Value(line["arguments"].clone());
     let call = ToolCall::new(&judged.tool_call_id, &judged.tool, sent);
-    let answer = judged.answer(outcome);
+    let answer = judged.reply(outcome);
     if let Some(result) = &answer.result {
         tell(result.content.clone());
         for provider in Provider::ALL {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use answerback::contract::{Contract, Profile, recognise};
 use answerback::finding::codes;
-use answerback::json::patch::{Operation, apply};
+use answerback::json::patch::{PatchOperation, apply};
 use answerback::json::{Limits, read};
 use serde::Deserialize;
 use serde_json::Value;
@@ -20,7 +20,7 @@ struct Case {
     /// The good document it starts from, in `tests/documents`.
     document: String,
     /// What spoils it.
-    patch: Vec<Operation>,
+    patch: Vec<PatchOperation>,
     /// `code pointer` of each finding, in any order, under the strict profile.
     strict: Vec<String>,
     /// The same under the lenient profile, where that differs. A trailing `?` marks a finding that is no error.

@@ -3,16 +3,16 @@
 use std::fs;
 use std::path::Path;
 
+use answerback::checker::{CallReply, CallRequest, ToolCatalog, check_call, reply_to};
 use answerback::config::ValidationConfig;
 use answerback::contract::{Contract, Profile};
 use answerback::json::Limits;
-use answerback::judge::{Answer, CallLine, Catalogue, answer, judge};
 use answerback::{RetryTracker, Timestamp, schema};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-use crate::judge::{calls, replay};
+use crate::checker::{calls, replay};
 use crate::rules::{good_documents, spoiled_documents};
 
 fn published(contract: Contract) -> jsonschema::Validator {
@@ -109,7 +109,7 @@ fn a_call_passes_its_schema_if_it_can_be_read() {
     for line in lines.lines().chain(replayed("calls.ndjson").lines()) {
         // Lines that are not JSON are not for a schema to judge.
         let Ok(value) = serde_json::from_str::<Value>(line) else { continue };
-        let is_read = CallLine::read(line.as_bytes(), Limits::default()).is_ok();
+        let is_read = CallRequest::read(line.as_bytes(), Limits::default()).is_ok();
         assert_eq!(schema.is_valid(&value), is_read, "{line}");
         read += usize::from(is_read);
         refused += usize::from(!is_read);
@@ -163,16 +163,21 @@ fn answers_pass_their_schema() {
 }
 
 /// The answers to the log that the program's tests replay.
-fn recorded_answers() -> Vec<Answer> {
+fn recorded_answers() -> Vec<CallReply> {
     let tools = serde_json::from_str(&replayed("tools.json")).unwrap();
-    let (catalogue, config) = (Catalogue::read(&tools).unwrap(), ValidationConfig::default());
+    let (catalogue, config) = (ToolCatalog::read(&tools).unwrap(), ValidationConfig::default());
     let (tracker, now) = (RetryTracker::new(&config), Timestamp::from_unix_millis(0));
     let lines = replayed("calls.ndjson");
     let calls =
-        lines.lines().filter_map(|line| CallLine::read(line.as_bytes(), Limits::default()).ok());
+        lines.lines().filter_map(|line| CallRequest::read(line.as_bytes(), Limits::default()).ok());
     calls
         .map(|call| {
-            answer(judge(&catalogue, call, &config, Limits::default()), &tracker, now, [7; 10])
+            reply_to(
+                check_call(&catalogue, call, &config, Limits::default()),
+                &tracker,
+                now,
+                [7; 10],
+            )
         })
         .collect()
 }

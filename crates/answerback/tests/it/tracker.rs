@@ -2,7 +2,7 @@
 
 use std::sync::Barrier;
 
-use answerback::retry::{Call, RetryKey, RetryTracker};
+use answerback::retry::{RetryKey, RetryTracker, TrackedCall};
 use answerback::{Severity, Timestamp, ValidationError};
 use serde_json::json;
 
@@ -21,8 +21,8 @@ fn eight_threads_on_one_key_lose_no_attempt() {
             let (tracker, barrier, findings, arguments) =
                 (&tracker, &barrier, &findings, &arguments);
             scope.spawn(move || {
-                let call =
-                    Call::new("read_file", "c", arguments, findings, [0; 10]).with_turn(thread);
+                let call = TrackedCall::new("read_file", "c", arguments, findings, [0; 10])
+                    .with_turn(thread);
                 for number in 0..KEYS {
                     // All at once, or the threads would pass one behind the other.
                     barrier.wait();

@@ -1,12 +1,12 @@
 //! A message never states what is false: whatever it calls expected is accepted by the validator, whatever
 //! it calls forbidden is refused, and hint, repair, call to action and enriched error agree.
 
-use answerback::call::{Options, Schema, check};
+use answerback::call::{CheckOptions, Schema, check};
+use answerback::checker::{CallRequest, ToolCatalog, check_call, reply_to};
 use answerback::config::ValidationConfig;
 use answerback::contract::atdf::{EnrichSource, enrich};
-use answerback::json::patch::Operation;
+use answerback::json::patch::PatchOperation;
 use answerback::json::{Limits, Pointer};
-use answerback::judge::{CallLine, Catalogue, answer, judge};
 use answerback::{RetryTracker, Timestamp, ValidationError};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -136,7 +136,7 @@ fn arguments() -> impl Strategy<Value = Value> {
 /// What the validator says of a call.
 struct Judge<'s> {
     schema: &'s Schema,
-    options: Options,
+    options: CheckOptions,
 }
 
 impl Judge<'_> {
@@ -266,13 +266,13 @@ proptest! {
         schema in schema(), arguments in arguments(), strict: bool,
     ) {
         let Ok(compiled) = Schema::compile(schema.clone()) else { return Ok(()) };
-        let judge_of = Judge { schema: &compiled, options: Options::default().with_strict(strict) };
-        let catalogue = Catalogue::read(&json!([{"name": "t", "inputSchema": schema}])).unwrap();
+        let judge_of = Judge { schema: &compiled, options: CheckOptions::default().with_strict(strict) };
+        let catalogue = ToolCatalog::read(&json!([{"name": "t", "inputSchema": schema}])).unwrap();
         let validation = json!({"strict": strict, "formatting": {"max_message_length": 4000, "max_errors_shown": 50}});
         let config = ValidationConfig::from_value("f", &json!({"tools": {"validation": validation}})).unwrap();
-        let judged = judge(&catalogue, CallLine::new("t", arguments.clone()), &config, Limits::default());
+        let judged = check_call(&catalogue, CallRequest::new("t", arguments.clone()), &config, Limits::default());
         let now = Timestamp::from_unix_millis(0);
-        let answer = answer(judged, &RetryTracker::new(&config), now, [7; 10]);
+        let answer = reply_to(judged, &RetryTracker::new(&config), now, [7; 10]);
         let Some(result) = &answer.result else { return Ok(()) };
         let text = &result.content;
         let errors: Vec<&ValidationError> = answer.errors.iter().filter(|finding| finding.is_error()).collect();
@@ -298,7 +298,7 @@ proptest! {
             let place = Pointer::root().join(name);
             let is_left_out = action.contains("leave out") && action.contains(&format!("'{name}'")) && text.contains("Omit the field");
             let by_repair = answer.repair.iter().flat_map(|repair| repair.patch.iter().flatten()).any(|step| {
-                matches!(step, Operation::Remove { path } if *path == place)
+                matches!(step, PatchOperation::Remove { path } if *path == place)
             });
             // What was missing was put there by the repair itself.
             let is_error = errors
@@ -317,7 +317,7 @@ proptest! {
         // A hint names what the repair writes, and what is accepted.
         for line in text.lines().filter(|line| line.contains("Hint: Did you mean ") && !line.contains("mean '")) {
             let repaired: Vec<String> = answer.repair.iter().flat_map(|repair| repair.patch.iter().flatten()).filter_map(|step| match step {
-                Operation::Replace { value, path } if errors.iter().any(|finding| finding.field_path == *path && finding.error_code == "VAL-008") => Some(value.to_string()),
+                PatchOperation::Replace { value, path } if errors.iter().any(|finding| finding.field_path == *path && finding.error_code == "VAL-008") => Some(value.to_string()),
                 _ => None,
             }).collect();
             if let ([only], 1) = (repaired.as_slice(), errors.len()) {

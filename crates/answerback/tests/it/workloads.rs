@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use answerback::checker::{CallRequest, ToolCatalog};
 use answerback::finding::secrets::{find, kind_of_name};
 use answerback::json::Limits;
-use answerback::judge::{CallLine, Catalogue};
-use answerback::message::{Tool, nearest_tools};
+use answerback::message::{CandidateTool, nearest_tools};
 use serde_json::Value;
 
 use crate::promises;
@@ -40,9 +40,9 @@ fn keep(folder: &Path, takes: impl Fn(&Path) -> bool) {
             .find(|file| file.to_string_lossy().contains("tools.json"));
         let Some(tools) = tools.filter(|tools| takes(tools)) else { continue };
         let tools: Value = serde_json::from_str(&unpacked(&tools)).unwrap();
-        let catalogue = Catalogue::read(&tools).unwrap();
+        let catalogue = ToolCatalog::read(&tools).unwrap();
         for line in unpacked(&file).lines() {
-            let line = CallLine::read(line.as_bytes(), Limits::default()).unwrap();
+            let line = CallRequest::read(line.as_bytes(), Limits::default()).unwrap();
             let Some(arguments) = &line.arguments else { continue };
             promises::of_answers(&catalogue, &line.tool, arguments, 500);
             calls += 1;
@@ -103,7 +103,7 @@ fn the_tool_that_was_meant_comes_first() {
             .as_array()
             .into_iter()
             .flatten()
-            .map(|tool| Tool {
+            .map(|tool| CandidateTool {
                 name: tool["name"].as_str().unwrap_or_default(),
                 schema: &tool["inputSchema"],
             })

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use answerback::call::{Malformed, parse};
+use answerback::checker::{CallRequest, ToolCatalog, check_call};
 use answerback::config::ValidationConfig;
 use answerback::json::Limits;
-use answerback::judge::{CallLine, Catalogue, judge};
 use anyhow::{Context, bail};
 use llm_json::{RepairOptions, loads};
 use rustix::time::{ClockId, clock_gettime};
@@ -26,7 +26,7 @@ const BATCH: u32 = 8;
 /// The texts of one folder, with what the product has ready before a call comes.
 struct Part {
     name: String,
-    catalogue: Catalogue,
+    catalogue: ToolCatalog,
     config: ValidationConfig,
     calls: Vec<Call>,
 }
@@ -34,7 +34,7 @@ struct Part {
 struct Call {
     id: String,
     text: String,
-    line: CallLine,
+    line: CallRequest,
 }
 
 /// A program: what it reads out of a text, if anything.
@@ -77,14 +77,14 @@ impl Part {
         let calls = fs::read_to_string(folder.join("calls.ndjson"))?
             .lines()
             .map(|line| {
-                let line = CallLine::read(line.as_bytes(), Limits::default())?;
+                let line = CallRequest::read(line.as_bytes(), Limits::default())?;
                 let text = line.arguments.as_ref().and_then(Value::as_str);
                 let text = text.context("a call without a text")?.to_owned();
                 Ok(Call { id: line.id.clone().unwrap_or_default(), text, line })
             })
             .collect::<anyhow::Result<_>>()?;
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let catalogue = Catalogue::read(&tools)?;
+        let catalogue = ToolCatalog::read(&tools)?;
         Ok(Self { name, catalogue, config: ValidationConfig::default(), calls })
     }
 }
@@ -100,7 +100,7 @@ fn reading(_: &Part, call: &Call) -> Option<Value> {
 /// The reading, its mistakes as a finding, and the check against the tool's schema: only a reading that makes the
 /// call valid is offered.
 fn checked(part: &Part, call: &Call) -> Option<Value> {
-    let judged = judge(&part.catalogue, call.line.clone(), &part.config, Limits::default());
+    let judged = check_call(&part.catalogue, call.line.clone(), &part.config, Limits::default());
     judged.repair.map(|repair| repair.arguments)
 }
 

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-fn lines(schema: Value, arguments: &Value, options: impl Into<Options>) -> Vec<String> {
+fn lines(schema: Value, arguments: &Value, options: impl Into<CheckOptions>) -> Vec<String> {
     let schema = Schema::compile(schema).unwrap();
     let findings = check(&schema, arguments, options).unwrap();
     assert!(findings.iter().all(|finding| finding.schema_path.is_some()), "{findings:?}");
@@ -183,7 +183,7 @@ fn unknown_fields_warn_unless_strict_or_declared() {
     let line = " VAL-005 at /limt: Unknown field 'limt' </properties>";
     assert_eq!(lines(open.clone(), &arguments, ()), [format!("warning{line}")]);
     assert_eq!(
-        lines(open, &arguments, Options::default().with_strict(true)),
+        lines(open, &arguments, CheckOptions::default().with_strict(true)),
         [format!("error{line}")]
     );
     for silent in [
@@ -199,7 +199,7 @@ fn unknown_fields_warn_unless_strict_or_declared() {
         json!({"$defs": {"a": {"properties": {"limt": true}}}, "properties": {"path": true}, "$ref": "#/$defs/a"}),
     ] {
         assert_eq!(
-            lines(silent.clone(), &arguments, Options::default().with_strict(true)),
+            lines(silent.clone(), &arguments, CheckOptions::default().with_strict(true)),
             [""; 0],
             "{silent}"
         );

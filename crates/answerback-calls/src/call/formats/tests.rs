@@ -1,12 +1,13 @@
+use jsonschema::Draft;
 use serde_json::json;
 
-use super::super::{FormatMode, Options, Schema, check};
-use super::*;
+use super::super::{CheckOptions, FormatMode, Schema, check};
+use super::readable::FORMATS;
 
 /// Returns the result of checking a text in a mode: nothing, a warning or an error.
 fn found(format: &str, text: &str, mode: FormatMode) -> &'static str {
     let schema = Schema::compile(json!({"properties": {"x": {"format": format}}})).unwrap();
-    let options = Options::default().with_formats(mode);
+    let options = CheckOptions::default().with_formats(mode);
     let arguments = json!({"x": text});
     let findings = check(&schema, &arguments, options).unwrap();
     let is_valid = !findings.iter().any(answerback_findings::ValidationError::is_error);

@@ -611,7 +611,7 @@ proptest! {
         prop_assert_eq!(check(&document, Profile::Strict), [], "{:#}", document);
         let EnrichedResponse::Error(error) = response else { panic!("an error") };
         let details = &error.data.details;
-        let located = Schema::new(&schema);
+        let located = SchemaParts::new(&schema);
         let errors: Vec<&ValidationError> = all.iter().collect();
         let (found, _) = fields(&errors, &located, &arguments, MOST_FIELDS);
         let accepts = |field: &Field<'_, '_>, value: &Value| {

@@ -3,24 +3,24 @@ use std::fmt::Write;
 use answerback_findings::neutral::push_name;
 use answerback_findings::{Preview, kind_of_place};
 use answerback_json::Pointer;
-use answerback_json::patch::Operation;
+use answerback_json::patch::PatchOperation;
 use answerback_parse::Confidence;
 use answerback_redaction::{redact, redact_pointer};
 use serde_json::Value;
 
-use crate::call::{Schema, shown};
+use crate::call::{Schema, preview_argument};
 
-/// How many changes the words tell; the rest is counted.
+/// The number of changes that the summary lists. It counts the rest.
 const MOST_TOLD: usize = 4;
-/// The longest name told, in characters.
+/// The longest name in a summary, in characters.
 const NAME: usize = 64;
 
 /// One step of a repair, and how sure it is.
 #[derive(Debug)]
 pub(super) struct RepairStep {
-    pub(super) operation: Operation,
+    pub(super) operation: PatchOperation,
     pub(super) confidence: Confidence,
-    /// Whether the value stays what it was and is only written in another way.
+    /// True if only the spelling changes and the value stays the same.
     pub(super) is_lossless: bool,
 }
 
@@ -32,7 +32,7 @@ impl RepairStep {
 
     pub(super) fn replace(place: &Pointer, value: Value, confidence: Confidence) -> Self {
         Self {
-            operation: Operation::Replace { path: place.clone(), value },
+            operation: PatchOperation::Replace { path: place.clone(), value },
             confidence,
             is_lossless: false,
         }
@@ -40,20 +40,21 @@ impl RepairStep {
 
     pub(super) fn remove(place: &Pointer, confidence: Confidence) -> Self {
         Self {
-            operation: Operation::Remove { path: place.clone() },
+            operation: PatchOperation::Remove { path: place.clone() },
             confidence,
             is_lossless: false,
         }
     }
 
     pub(super) fn rename(from: Pointer, path: Pointer, confidence: Confidence) -> Self {
-        Self { operation: Operation::Move { from, path }, confidence, is_lossless: false }
+        Self { operation: PatchOperation::Move { from, path }, confidence, is_lossless: false }
     }
 
-    /// Whether it takes a secret from below the name that tells it to where nobody would know it for one.
+    /// Returns true if the change moves a secret away from the name that marks it as a secret. The redaction
+    /// would no longer find it there.
     pub(super) fn uncovers(&self) -> bool {
         match &self.operation {
-            Operation::Move { from, path } => {
+            PatchOperation::Move { from, path } => {
                 kind_of_place(from).is_some() && kind_of_place(path).is_none()
             }
             _ => false,
@@ -63,23 +64,23 @@ impl RepairStep {
     /// The place whose value is no longer what it was.
     pub(super) fn place(&self) -> &Pointer {
         match &self.operation {
-            Operation::Test { path, .. }
-            | Operation::Add { path, .. }
-            | Operation::Remove { path }
-            | Operation::Replace { path, .. }
-            | Operation::Move { path, .. }
-            | Operation::Copy { path, .. } => path,
+            PatchOperation::Test { path, .. }
+            | PatchOperation::Add { path, .. }
+            | PatchOperation::Remove { path }
+            | PatchOperation::Replace { path, .. }
+            | PatchOperation::Move { path, .. }
+            | PatchOperation::Copy { path, .. } => path,
         }
     }
 }
 
-/// Whether a place is another, or below it.
+/// Returns true if a place equals another or is below it.
 pub(super) fn lies_in(place: &Pointer, other: &Pointer) -> bool {
     let rest = place.as_str().strip_prefix(other.as_str());
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// What would change, in words.
+/// The summary of the changes in words.
 #[derive(Debug, Default)]
 pub(super) struct Words {
     line: String,
@@ -88,7 +89,7 @@ pub(super) struct Words {
 
 impl Words {
     /// Adds a step that is about to be taken on `arguments`.
-    pub(super) fn add(&mut self, operation: &Operation, arguments: &Value, schema: &Schema) {
+    pub(super) fn add(&mut self, operation: &PatchOperation, arguments: &Value, schema: &Schema) {
         self.count += 1;
         if self.count > MOST_TOLD {
             return;
@@ -98,11 +99,11 @@ impl Words {
             line.push_str("; ");
         }
         match operation {
-            Operation::Move { from, path } if lies_in(from, path) => {
+            PatchOperation::Move { from, path } if lies_in(from, path) => {
                 line.push_str("take the fields out of ");
                 push_place(line, from);
             }
-            Operation::Move { from, path } => match (from.split_last(), path.split_last()) {
+            PatchOperation::Move { from, path } => match (from.split_last(), path.split_last()) {
                 (Some((object, _)), Some((same, name))) if object == same => {
                     line.push_str("rename ");
                     push_place(line, from);
@@ -116,21 +117,29 @@ impl Words {
                     push_place(line, path);
                 }
             },
-            Operation::Remove { path } => {
+            PatchOperation::Remove { path } => {
                 line.push_str("leave out ");
                 push_place(line, path);
             }
-            Operation::Replace { path, value }
-            | Operation::Add { path, value }
-            | Operation::Test { path, value } => {
-                let _ = write!(line, "write {}", shown(value, path, schema, &Preview::new()));
+            PatchOperation::Replace { path, value }
+            | PatchOperation::Add { path, value }
+            | PatchOperation::Test { path, value } => {
+                let _ = write!(
+                    line,
+                    "write {}",
+                    preview_argument(value, path, schema, &Preview::new())
+                );
                 if let Some(before) = path.find(arguments) {
-                    let _ = write!(line, " for {}", shown(before, path, schema, &Preview::new()));
+                    let _ = write!(
+                        line,
+                        " for {}",
+                        preview_argument(before, path, schema, &Preview::new())
+                    );
                 }
                 line.push_str(" in ");
                 push_place(line, path);
             }
-            Operation::Copy { from, path } => {
+            PatchOperation::Copy { from, path } => {
                 line.push_str("copy ");
                 push_place(line, from);
                 line.push_str(" to ");
@@ -153,7 +162,7 @@ impl Words {
 
 /// Describes arguments that replace a text which was not JSON, and what they leave out of it.
 pub(super) fn whole(arguments: &Value, schema: &Schema, omissions: &[&str]) -> String {
-    let arguments = shown(arguments, &Pointer::root(), schema, &Preview::new());
+    let arguments = preview_argument(arguments, &Pointer::root(), schema, &Preview::new());
     match omissions {
         [] => format!("send {arguments}"),
         omissions => format!("send {arguments} ({})", omissions.join("; ")),

@@ -5,14 +5,14 @@ use answerback_json::Pointer;
 use answerback_parse::Confidence;
 use serde_json::Value;
 
-use super::similarity::{NameSimilarity, kinship};
+use super::similarity::{NameSimilarity, similarity};
 use crate::call::Schema;
 
 /// A larger set is a vocabulary: something in it is always near.
 const MOST_OPTIONS: usize = 512;
 
 /// The permitted value that was meant by one that is not, if only one can have been.
-pub(super) fn meant(
+pub(super) fn intended_option(
     schema: &Schema,
     finding: &ValidationError,
     value: &Value,
@@ -46,9 +46,9 @@ pub(in crate::message) fn nearest_value(
         return Some(((**option).clone(), Confidence::Safe));
     }
     let word = value.as_str()?;
-    let (option, kinship) = nearest(word, options.iter().filter_map(|option| option.as_str()))?;
+    let (option, similarity) = nearest(word, options.iter().filter_map(|option| option.as_str()))?;
     let confidence =
-        if kinship == NameSimilarity::Spelling { Confidence::Safe } else { Confidence::Guess };
+        if similarity == NameSimilarity::Spelling { Confidence::Safe } else { Confidence::Guess };
     Some((Value::from(option), confidence))
 }
 
@@ -58,17 +58,21 @@ pub(super) fn nearest<'o>(
     options: impl Iterator<Item = &'o str>,
 ) -> Option<(&'o str, NameSimilarity)> {
     let kin: Vec<(&str, NameSimilarity)> =
-        options.filter_map(|option| Some((option, kinship(word, option)?))).collect();
-    let best = kin.iter().map(|(_, kinship)| *kinship).min()?;
-    let nearest: Vec<&str> =
-        kin.iter().filter(|(_, kinship)| *kinship == best).map(|(option, _)| *option).collect();
+        options.filter_map(|option| Some((option, similarity(word, option)?))).collect();
+    let best = kin.iter().map(|(_, similarity)| *similarity).min()?;
+    let nearest: Vec<&str> = kin
+        .iter()
+        .filter(|(_, similarity)| *similarity == best)
+        .map(|(option, _)| *option)
+        .collect();
     if best == NameSimilarity::Words && nearest.len() > 1 {
         // "the last five years" names `five_years` more fully than `years`; but who names two that have
         // nothing to do with each other means neither.
         let fullest = nearest.iter().copied().max_by_key(|option| option.len())?;
         let is_part = |option: &&str| {
             option.len() <= word.len()
-                && (**option == *fullest || kinship(fullest, option) == Some(NameSimilarity::Words))
+                && (**option == *fullest
+                    || similarity(fullest, option) == Some(NameSimilarity::Words))
         };
         return nearest.iter().all(is_part).then_some((fullest, best));
     }

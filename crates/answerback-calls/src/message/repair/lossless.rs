@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::call::{Schema, check};
 use crate::message::repair;
 
-/// What a call's one argument becomes without loss, if it does.
+/// Returns the lossless rewriting of a call's only argument.
 fn rewritten(schema: &Value, value: &Value) -> Option<Value> {
     let schema = Schema::compile(json!({"type": "object", "properties": {"x": schema}})).unwrap();
     let arguments = json!({"x": value});
@@ -18,7 +18,8 @@ fn rewritten(schema: &Value, value: &Value) -> Option<Value> {
     repair.is_lossless().then(|| repair.arguments["x"].clone())
 }
 
-/// What pydantic 2.14 reads in its lax mode, as `FastMCP` uses it, and which of it loses nothing.
+/// Lists the values that pydantic 2.14 accepts in its lax mode, as `FastMCP` uses it, and marks those that
+/// lose nothing.
 #[test]
 fn the_table_of_lossless_spellings() {
     let integer = json!({"type": "integer"});

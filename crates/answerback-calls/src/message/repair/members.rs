@@ -1,8 +1,8 @@
 //! Fields under a wrong name, or one level too deep.
 
-use answerback_findings::{ValidationError, val};
+use answerback_findings::{ValidationError, call_codes};
 use answerback_json::Pointer;
-use answerback_json::patch::Operation;
+use answerback_json::patch::PatchOperation;
 use answerback_parse::Confidence;
 use answerback_redaction::kind_of_name;
 use serde_json::{Map, Value};
@@ -10,23 +10,23 @@ use serde_json::{Map, Value};
 use super::change::RepairStep;
 use super::choice::nearest;
 use super::reading::{self, object_in_text, resolved};
-use super::similarity::{NameSimilarity, kinship};
+use super::similarity::{NameSimilarity, similarity};
 use crate::call::{Schema, Types, says_nothing};
 
 /// Beyond so many strange names an object is not a misspelt one but another.
 const MOST_UNKNOWN: usize = 16;
 
-/// Whether a finding is about a name: one that is missing, or one that nobody knows.
+/// Returns true if a finding is about a name: a missing or an unknown one.
 pub(super) fn concerns(finding: &ValidationError) -> bool {
     is_missing(finding) || is_unknown(finding)
 }
 
 fn is_missing(finding: &ValidationError) -> bool {
-    finding.error_code == val::REQUIRED_FIELD_MISSING.code && finding.is_error()
+    finding.error_code == call_codes::REQUIRED_FIELD_MISSING.code && finding.is_error()
 }
 
 fn is_unknown(finding: &ValidationError) -> bool {
-    finding.error_code == val::UNKNOWN_FIELD.code
+    finding.error_code == call_codes::UNKNOWN_FIELD.code
 }
 
 /// The changes for all findings about names, or `None` if one of them has to stay.
@@ -132,8 +132,8 @@ impl RepairObject<'_> {
                     && !changes.iter().any(|change| *change.place() == place)
             })
             .collect();
-        if let Some((name, kinship)) = nearest(&field.name, absent.iter().copied())
-            && let Some(confidence) = confidence_of_optional(kinship)
+        if let Some((name, similarity)) = nearest(&field.name, absent.iter().copied())
+            && let Some(confidence) = confidence_of_optional(similarity)
         {
             let from = field.finding.field_path.clone();
             changes.push(RepairStep::rename(from, self.place.join(name), confidence));
@@ -143,7 +143,7 @@ impl RepairObject<'_> {
         (!may_be_meant).then_some(())
     }
 
-    /// All fields one level too deep, below a name that says nothing: `{"parameters": {…}}`.
+    /// All fields are one level too deep, below a meaningless name: `{"parameters": {…}}`.
     fn unwrapped(
         &self,
         schema: &Schema,
@@ -172,7 +172,7 @@ impl RepairObject<'_> {
         }
         let from = self.place.join(&wrapper.name);
         let read = is_read.then(|| RepairStep::replace(&from, inner, confidence));
-        let operation = Operation::Move { from, path: self.place.clone() };
+        let operation = PatchOperation::Move { from, path: self.place.clone() };
         Some(
             read.into_iter()
                 .chain([RepairStep { operation, confidence, is_lossless: false }])
@@ -201,21 +201,21 @@ impl RepairObject<'_> {
                 .is_some_and(|declared| inner.keys().all(|name| declared.contains_key(name)))
     }
 
-    /// Renames each unknown field that is kin to a missing one. Where two could be, nobody knows.
+    /// Renames each unknown field that is similar to a missing one. If two are similar, it renames none.
     fn pair_kin(&mut self, changes: &mut Vec<RepairStep>) -> Option<()> {
         let mut kin: Vec<(NameSimilarity, usize, usize)> = Vec::new();
         for (unknown, field) in self.unknown.iter().enumerate() {
             for (missing, other) in self.missing.iter().enumerate() {
-                let kinship = kinship(&field.name, &other.name);
-                kin.extend(kinship.map(|kinship| (kinship, unknown, missing)));
+                let similarity = similarity(&field.name, &other.name);
+                kin.extend(similarity.map(|similarity| (similarity, unknown, missing)));
             }
         }
         let (mut known, mut found) = (Vec::new(), Vec::new());
         for rank in [NameSimilarity::Spelling, NameSimilarity::Typo, NameSimilarity::Words] {
             let pairs: Vec<(usize, usize)> = kin
                 .iter()
-                .filter(|(kinship, unknown, missing)| {
-                    *kinship == rank && !known.contains(unknown) && !found.contains(missing)
+                .filter(|(similarity, unknown, missing)| {
+                    *similarity == rank && !known.contains(unknown) && !found.contains(missing)
                 })
                 .map(|(_, unknown, missing)| (*unknown, *missing))
                 .collect();
@@ -295,15 +295,15 @@ impl RepairObject<'_> {
         let declared = schema.at(&owner)?.get("properties")?.as_object()?;
         let absent =
             declared.keys().map(String::as_str).filter(|name| !members.contains_key(*name));
-        let (name, kinship) = nearest(&field.name, absent)?;
-        let confidence = confidence_of_optional(kinship)?;
+        let (name, similarity) = nearest(&field.name, absent)?;
+        let confidence = confidence_of_optional(similarity)?;
         Some(RepairStep::rename(place.clone(), self.place.join(name), confidence))
     }
 }
 
 /// Returns the confidence with which a misnamed field is taken for an optional one.
-fn confidence_of_optional(kinship: NameSimilarity) -> Option<Confidence> {
-    match kinship {
+fn confidence_of_optional(similarity: NameSimilarity) -> Option<Confidence> {
+    match similarity {
         NameSimilarity::Spelling => Some(Confidence::Safe),
         NameSimilarity::Typo => Some(Confidence::Guess),
         // An optional field may be absent on purpose.

@@ -1,6 +1,6 @@
 //! Nothing, sent for a field that may be left out.
 
-use answerback_findings::{ValidationError, val};
+use answerback_findings::{ValidationError, call_codes};
 use answerback_parse::Confidence;
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ pub(super) fn change(
     let place = &finding.field_path;
     let path = finding.schema_path.as_ref()?;
     if !value.is_null()
-        && finding.error_code == val::TYPE_MISMATCH.code
+        && finding.error_code == call_codes::TYPE_MISMATCH.code
         && schema.at(path).is_some_and(|keyword| Types::of_keyword(keyword).meets(Types::NULL))
     {
         return Some(RepairStep::rewrite(place, Value::Null, Confidence::Safe));

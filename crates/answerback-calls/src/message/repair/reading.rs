@@ -8,7 +8,7 @@ use answerback_parse::{Confidence, parse};
 use serde_json::{Number, Value};
 
 use super::separator;
-use super::similarity::{NameSimilarity, kinship};
+use super::similarity::{NameSimilarity, similarity};
 use crate::call::{Schema, Types};
 
 /// The longest text that is read as a list or an object, in bytes.
@@ -77,7 +77,7 @@ fn container(text: &str) -> Option<(Value, Confidence)> {
     if text.len() > LONGEST || !text.starts_with(['[', '{', '(']) {
         return None;
     }
-    heard(text).filter(|(value, _)| value.is_array() || value.is_object())
+    parse_text(text).filter(|(value, _)| value.is_array() || value.is_object())
 }
 
 /// Parses a text that holds an object.
@@ -116,7 +116,7 @@ fn number(text: &str) -> Option<Number> {
     }
     // Python and pydantic read underscores between digits.
     let plain = without_separators(text);
-    match heard(&plain)? {
+    match parse_text(&plain)? {
         (Value::Number(number), Confidence::Safe) => is_same(&plain, &number).then_some(number),
         _ => None,
     }
@@ -134,7 +134,7 @@ fn without_separators(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a number has every digit of its text. Some texts say more than a number can hold.
+/// Returns true if a number has every digit of its text. Some texts have more digits than a number can hold.
 fn is_same(text: &str, number: &Number) -> bool {
     digits(text).is_some_and(|digits_of_text| digits(&number.to_string()) == Some(digits_of_text))
 }
@@ -168,11 +168,11 @@ fn whole(number: Number) -> Number {
     }
 }
 
-/// What a text says as JSON, or nearly so. A number that does not fit says nothing.
-fn heard(text: &str) -> Option<(Value, Confidence)> {
+/// Parses a text as JSON, tolerating small mistakes. Returns `None` for a number that does not fit.
+fn parse_text(text: &str) -> Option<(Value, Confidence)> {
     match parse(text, Limits::default()) {
         Ok(document) => document.findings.is_empty().then_some((document.value, Confidence::Safe)),
-        // A text inside of a value was not cut off with the call. Where its end is missing, nobody knows what else is.
+        // A text inside a value was not cut off with the call. If its end is missing, more may be missing.
         Err(malformed) if malformed.is_cut_off() => None,
         Err(malformed) => {
             malformed.into_reading().map(|reading| (reading.value, reading.confidence))
@@ -196,7 +196,7 @@ fn parts(schema: &Schema, owner: &Pointer, text: &str) -> Option<(Value, Confide
         let is_option = |part: &str| {
             let mut options = options.iter().filter_map(Value::as_str);
             options.any(|option| {
-                option == part || kinship(part, option) == Some(NameSimilarity::Spelling)
+                option == part || similarity(part, option) == Some(NameSimilarity::Spelling)
             })
         };
         parts.iter().map(|part| is_option(part).then(|| Value::from(*part))).collect()
@@ -209,8 +209,8 @@ fn parts(schema: &Schema, owner: &Pointer, text: &str) -> Option<(Value, Confide
     values.map(|values| (Value::Array(values), Confidence::Guess))
 }
 
-/// Whether free texts are a list rather than one text with commas. Two parts are as often one name
-/// (`Paris, France`), and long ones are a sentence.
+/// Returns true if free texts are a list, and not one text with commas. Two parts are often one name (`Paris,
+/// France`), and long parts are often a sentence.
 fn is_list(text: &str, separator: char, parts: &[&str]) -> bool {
     const MOST_WORDS: usize = 3;
     let is_tight = separator != ',' || !text.contains(", ");

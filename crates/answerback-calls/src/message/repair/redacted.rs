@@ -2,18 +2,18 @@
 
 use answerback_findings::kind_of_place;
 use answerback_json::Pointer;
-use answerback_json::patch::Operation;
+use answerback_json::patch::PatchOperation;
 use answerback_parse::Confidence;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::Repair;
 
-/// What stands in a step for a value that is left out, until the step is written without one.
+/// The placeholder for a redacted value, until the step is written without a value.
 const LEFT_OUT: &str = "[redacted]";
 
 /// Returns true if a secret is in a name on the way to a place of a step.
-pub(super) fn names_secret(step: &Operation) -> bool {
+pub(super) fn names_secret(step: &PatchOperation) -> bool {
     let (path, from, _) = parts(step);
     let names =
         |place: &Pointer| answerback_redaction::redact_pointer(place.as_str()) != place.as_str();
@@ -21,13 +21,15 @@ pub(super) fn names_secret(step: &Operation) -> bool {
 }
 
 /// Takes the secrets out of a step: from its places, and its value where that is one or may be one.
-pub(super) fn redact(step: &mut Operation, is_any_value_secret: bool) {
+pub(super) fn redact(step: &mut PatchOperation, is_any_value_secret: bool) {
     let (path, from, value) = match step {
-        Operation::Add { path, value }
-        | Operation::Replace { path, value }
-        | Operation::Test { path, value } => (path, None, Some(value)),
-        Operation::Remove { path } => (path, None, None),
-        Operation::Move { from, path } | Operation::Copy { from, path } => (path, Some(from), None),
+        PatchOperation::Add { path, value }
+        | PatchOperation::Replace { path, value }
+        | PatchOperation::Test { path, value } => (path, None, Some(value)),
+        PatchOperation::Remove { path } => (path, None, None),
+        PatchOperation::Move { from, path } | PatchOperation::Copy { from, path } => {
+            (path, Some(from), None)
+        }
     };
     if let Some(value) = value
         && (is_any_value_secret
@@ -43,13 +45,15 @@ pub(super) fn redact(step: &mut Operation, is_any_value_secret: bool) {
     }
 }
 
-fn parts(step: &Operation) -> (&Pointer, Option<&Pointer>, Option<&Value>) {
+fn parts(step: &PatchOperation) -> (&Pointer, Option<&Pointer>, Option<&Value>) {
     match step {
-        Operation::Add { path, value }
-        | Operation::Replace { path, value }
-        | Operation::Test { path, value } => (path, None, Some(value)),
-        Operation::Remove { path } => (path, None, None),
-        Operation::Move { from, path } | Operation::Copy { from, path } => (path, Some(from), None),
+        PatchOperation::Add { path, value }
+        | PatchOperation::Replace { path, value }
+        | PatchOperation::Test { path, value } => (path, None, Some(value)),
+        PatchOperation::Remove { path } => (path, None, None),
+        PatchOperation::Move { from, path } | PatchOperation::Copy { from, path } => {
+            (path, Some(from), None)
+        }
     }
 }
 
@@ -62,9 +66,9 @@ pub(super) struct RepairDocument<'r> {
     patch: Option<Vec<StepDocument<'r>>>,
     /// The arguments after the repair; null where a secret in them is left out.
     arguments: &'r Value,
-    /// Whether something else could have been meant.
+    /// The certainty that nothing else was meant.
     confidence: Confidence,
-    /// Whether secrets are left out. Then the arguments are made by applying the patch to the call.
+    /// True if secrets are redacted. The caller then applies the patch to the call to get the arguments.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "schema", schemars(default))]
     redacted: bool,
@@ -75,14 +79,14 @@ pub(super) struct RepairDocument<'r> {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Step"))]
 struct StepDocument<'r> {
-    /// What it does.
+    /// The operation.
     op: StepKind,
     /// The place that is emptied or read.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<&'r Pointer>,
     /// The place that is changed.
     path: &'r Pointer,
-    /// What is put there.
+    /// The new value.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<&'r Value>,
 }
@@ -101,15 +105,15 @@ enum StepKind {
 }
 
 impl<'r> StepDocument<'r> {
-    fn of(step: &'r Operation, is_redacted: bool) -> Self {
+    fn of(step: &'r PatchOperation, is_redacted: bool) -> Self {
         let (path, from, value) = parts(step);
         let op = match step {
-            Operation::Add { .. } => StepKind::Add,
-            Operation::Copy { .. } => StepKind::Copy,
-            Operation::Move { .. } => StepKind::Move,
-            Operation::Remove { .. } => StepKind::Remove,
-            Operation::Replace { .. } => StepKind::Replace,
-            Operation::Test { .. } => StepKind::Test,
+            PatchOperation::Add { .. } => StepKind::Add,
+            PatchOperation::Copy { .. } => StepKind::Copy,
+            PatchOperation::Move { .. } => StepKind::Move,
+            PatchOperation::Remove { .. } => StepKind::Remove,
+            PatchOperation::Replace { .. } => StepKind::Replace,
+            PatchOperation::Test { .. } => StepKind::Test,
         };
         let value = value.filter(|value| !is_redacted || *value != LEFT_OUT);
         Self { op, from, path, value }
@@ -197,8 +201,8 @@ mod tests {
     fn a_secret_in_a_name_is_hidden() {
         let path: Pointer = format!("/{KEY}").try_into().unwrap();
         for step in [
-            Operation::Remove { path: path.clone() },
-            Operation::Move { from: path.clone(), path: Pointer::root().join("path") },
+            PatchOperation::Remove { path: path.clone() },
+            PatchOperation::Move { from: path.clone(), path: Pointer::root().join("path") },
         ] {
             let repair = Repair {
                 patch: Some(vec![step]),

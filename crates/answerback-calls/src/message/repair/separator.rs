@@ -27,16 +27,16 @@ const NAMES: [(&str, &str); 9] = [
     ("逗号", ","),
     ("分号", ";"),
 ];
-/// How far from the verb its separator stands, in characters.
+/// The largest distance between the verb and its separator, in characters.
 const NEAR: usize = 32;
-/// How much of a description is read, in characters.
+/// The part of a description that is searched, in characters.
 const READ: usize = 4096;
 
 /// Joins a list to one text, if the description of the field says how the parts are separated.
 ///
 /// No part may hold the separator, or the text could not be taken apart again.
 pub(super) fn joined(field: &Value, elements: &[Value]) -> Option<String> {
-    let separator = named_in(field.get("description")?.as_str()?)?;
+    let separator = separator_in(field.get("description")?.as_str()?)?;
     let parts: Option<Vec<String>> = elements
         .iter()
         .map(|element| match element {
@@ -51,7 +51,7 @@ pub(super) fn joined(field: &Value, elements: &[Value]) -> Option<String> {
 }
 
 /// Returns the one separator that a description names, or `None` if it names none or several.
-fn named_in(description: &str) -> Option<&'static str> {
+fn separator_in(description: &str) -> Option<&'static str> {
     let text: Vec<char> =
         description.chars().take(READ).map(|letter| letter.to_ascii_lowercase()).collect();
     let mut found = None;
@@ -139,7 +139,7 @@ mod tests {
             ("Command to split the pipeline with", None),
             ("", None),
         ] {
-            assert_eq!(named_in(description), expected, "{description}");
+            assert_eq!(separator_in(description), expected, "{description}");
         }
     }
 

@@ -1,9 +1,9 @@
-//! Whether one word was meant by another. A hint may be wrong, as a model only reads it; a repair may
-//! not, so kin is told more strictly than a "did you mean".
+//! Compares two names for a repair. A hint may be wrong, because a model only reads it. A repair may be
+//! applied, so this comparison is stricter than that of "did you mean".
 
 use crate::message::suggest::{distance, words};
 
-/// How a word that was written is kin to one that is known, the surest first.
+/// The similarity of a written name to a known one, the most certain first.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum NameSimilarity {
     /// They differ in case and separators only.
@@ -14,15 +14,15 @@ pub(super) enum NameSimilarity {
     Words,
 }
 
-/// Longer words are not compared; nobody mistypes a page.
+/// Longer names are not compared, because they are not typing mistakes.
 const LONGEST: usize = 64;
 
 /// The words that turn what follows them into its opposite.
 const NEGATIONS: &[&str] =
     &["not", "no", "non", "never", "without", "except", "excluding", "un", "anti"];
 
-/// How two words are kin, if they are.
-pub(super) fn kinship(written: &str, known: &str) -> Option<NameSimilarity> {
+/// Returns the similarity of two names, or `None` if they are not similar.
+pub(super) fn similarity(written: &str, known: &str) -> Option<NameSimilarity> {
     if written.len() > LONGEST || known.len() > LONGEST {
         return None;
     }
@@ -38,7 +38,7 @@ pub(super) fn kinship(written: &str, known: &str) -> Option<NameSimilarity> {
     if !one.iter().filter(is_sign).eq(other.iter().filter(is_sign)) {
         return None;
     }
-    let (written, known) = (counted(words(written)), counted(words(known)));
+    let (written, known) = (with_digits(words(written)), with_digits(words(known)));
     if is_mistyped(&one, &other, &written, &known) {
         return Some(NameSimilarity::Typo);
     }
@@ -52,7 +52,7 @@ pub(super) fn kinship(written: &str, known: &str) -> Option<NameSimilarity> {
 }
 
 /// Words with the small numbers in digits: `five years` is `5_years`.
-fn counted(mut words: Vec<String>) -> Vec<String> {
+fn with_digits(mut words: Vec<String>) -> Vec<String> {
     const NUMBERS: [&str; 13] = [
         "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
         "eleven", "twelve",
@@ -102,7 +102,7 @@ fn is_mistyped(one: &[char], other: &[char], written: &[String], known: &[String
     })
 }
 
-/// Whether the shorter words stand in the longer, side by side.
+/// Returns true if the words of the shorter name occur in the longer one, in sequence.
 fn stand_in(shorter: &[String], longer: &[String]) -> bool {
     let is_telling = shorter.iter().map(String::len).sum::<usize>() >= 2;
     is_telling && longer.windows(shorter.len()).any(|window| window == shorter)
@@ -147,7 +147,7 @@ mod tests {
             ("", "a", None),
             ("last five years", "year", None),
         ] {
-            assert_eq!(kinship(written, known), expected, "{written} {known}");
+            assert_eq!(similarity(written, known), expected, "{written} {known}");
         }
     }
 }

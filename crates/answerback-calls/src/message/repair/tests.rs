@@ -147,7 +147,7 @@ fn values_are_read_as_they_were_meant() {
             json!(["a", "b c"]),
             r#"guess {"v":"a|b c"} | write "a|b c" for ["a","b c"] in 'v'"#,
         ),
-        // Blanks that nobody meant.
+        // Accidental blanks.
         (
             json!({"type": "string", "pattern": "^[A-Z]{3}$"}),
             json!("USD "),
@@ -416,7 +416,7 @@ fn strict_mode_holds_for_the_repaired_call_too() {
     .unwrap();
     let arguments = json!({"filter": "{\"a\": 1, \"b\": 2}"});
     for (strict, offered) in [(false, true), (true, false)] {
-        let options = Options::default().with_strict(strict);
+        let options = CheckOptions::default().with_strict(strict);
         let findings = check(&schema, &arguments, options).unwrap();
         assert_eq!(repair(&schema, &arguments, &findings, options).is_some(), offered);
     }
@@ -544,7 +544,7 @@ proptest! {
         let arguments = spoilt(&value, &mut || chances.next().unwrap_or(7));
         let schema = Schema::compile(source.clone()).unwrap();
         for strict in [false, true] {
-            let options = Options::default().with_strict(strict);
+            let options = CheckOptions::default().with_strict(strict);
             let findings = check(&schema, &arguments, options).unwrap();
             let Some(repair) = repair(&schema, &arguments, &findings, options) else { continue };
             let patch = repair.patch.as_deref().unwrap();
@@ -576,7 +576,7 @@ proptest! {
     }
 }
 
-/// Whether an ordinary JSON reader can read a repair inside of a message.
+/// Returns true if an ordinary JSON reader can read a repair inside a message.
 fn can_be_read(repair: &Repair) -> bool {
     let message = json!({"result": {"_meta": {"repairs": [repair]}}});
     serde_json::from_str::<Value>(&message.to_string()).is_ok()

@@ -1,14 +1,14 @@
 use serde_json::Value;
 
-use super::fields::GivenFields;
+use super::fields::ArgumentFields;
 use super::name::{Name, SoughtName, without_namespace};
 use super::{Offered, Score};
 use crate::message::suggest::folded;
 
-/// What of a call can be compared with tools: its name, its arguments, and what is wrapped in them.
+/// The parts of a call that are compared with tools: its name, its arguments, and the calls wrapped in them.
 pub(super) struct Called<'c> {
     names: &'c [SoughtName<'c>],
-    objects: Vec<GivenFields<'c>>,
+    objects: Vec<ArgumentFields<'c>>,
     /// Texts that may be names of tools, without their namespaces.
     texts: Vec<Vec<char>>,
 }
@@ -27,7 +27,7 @@ impl<'c> Called<'c> {
     fn collect(&mut self, value: &'c Value, depth: usize) {
         match value {
             Value::Object(members) if depth < Self::DEEPEST && self.objects.len() < Self::MOST => {
-                self.objects.push(GivenFields::of(members));
+                self.objects.push(ArgumentFields::of(members));
                 for member in members.values().take(Self::MOST) {
                     self.collect(member, depth + 1);
                 }
@@ -47,7 +47,7 @@ impl<'c> Called<'c> {
         }
     }
 
-    /// How near a tool is.
+    /// Returns the similarity of a tool to the call.
     pub(super) fn score(&self, tool: &Offered) -> Score {
         let likeness = |sought: &SoughtName<'_>| {
             tool.names.iter().map(|name| sought.likeness(name)).fold(0.0, f64::max)

@@ -7,9 +7,9 @@ use crate::message::suggest::folded;
 /// Calls with more arguments than this are not compared.
 const MOST_GIVEN: usize = 256;
 
-/// What a tool's schema says of its arguments, as far as calls are compared with it.
+/// The properties of a tool's schema that are compared with a call.
 #[derive(Debug)]
-pub(super) struct Fields {
+pub(super) struct SchemaFields {
     /// The fields by their folded names; of two that fold to one, the first of the schema comes first.
     fields: Vec<SchemaField>,
     /// The folded names of the required ones.
@@ -24,7 +24,7 @@ struct SchemaField {
     types: Option<Types>,
 }
 
-impl Fields {
+impl SchemaFields {
     pub(super) fn of(schema: &Value) -> Self {
         let declared = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
         let mut fields: Vec<SchemaField> = declared
@@ -41,7 +41,7 @@ impl Fields {
     }
 
     /// The field of this name, or one whose name differs in case and separators only.
-    fn find(&self, given: &GivenField<'_>) -> Option<&SchemaField> {
+    fn find(&self, given: &ArgumentField<'_>) -> Option<&SchemaField> {
         let start = self.fields.partition_point(|field| field.folded < given.folded);
         let alike = || self.fields[start..].iter().take_while(|field| field.folded == given.folded);
         alike().find(|field| field.name == given.name).or_else(|| alike().next())
@@ -49,8 +49,8 @@ impl Fields {
 
     /// From 0 to 1: how well given arguments fit. Few names that fit say less than many, and a value of
     /// another type says half.
-    pub(super) fn fit(&self, given: &GivenFields<'_>) -> f64 {
-        let GivenFields(given) = given;
+    pub(super) fn fit(&self, given: &ArgumentFields<'_>) -> f64 {
+        let ArgumentFields(given) = given;
         if self.fields.is_empty() || given.is_empty() {
             return 0.0;
         }
@@ -88,18 +88,18 @@ fn types(field: &Value) -> Option<Types> {
 }
 
 /// The arguments of a call, or of one that it wraps.
-pub(super) struct GivenFields<'c>(Vec<GivenField<'c>>);
+pub(super) struct ArgumentFields<'c>(Vec<ArgumentField<'c>>);
 
-struct GivenField<'c> {
+struct ArgumentField<'c> {
     name: &'c str,
     folded: String,
     types: Types,
 }
 
-impl<'c> GivenFields<'c> {
+impl<'c> ArgumentFields<'c> {
     pub(super) fn of(members: &'c Map<String, Value>) -> Self {
         let members = Some(members).filter(|members| members.len() <= MOST_GIVEN);
-        let fields = members.into_iter().flatten().map(|(name, value)| GivenField {
+        let fields = members.into_iter().flatten().map(|(name, value)| ArgumentField {
             name,
             folded: folded(name).collect(),
             types: Types::of(value),

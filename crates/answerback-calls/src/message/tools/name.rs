@@ -1,7 +1,7 @@
 use super::count;
 use crate::message::suggest::{Sought, folded, letters_of_words};
 
-/// How many letters of a name are compared.
+/// The number of letters of a name that are compared.
 const LETTERS: usize = 64;
 /// Words less alike than this are not alike.
 const LEAST: f64 = 0.6;
@@ -12,7 +12,7 @@ pub(super) struct Name {
     letters: Vec<char>,
     /// The letters of the words, one word after the other.
     in_words: Vec<char>,
-    /// Where in them each word ends, and its [`letter_set`].
+    /// The end of each word in the letters, and the word's [`letter_set`].
     ends: Vec<(usize, u64)>,
 }
 
@@ -125,7 +125,7 @@ fn letter_set(word: &[char]) -> u64 {
     word.iter().fold(0, |set, letter| set | 1 << (u32::from(*letter) % 64))
 }
 
-/// How like two words are, from 0.6 to 1; or 0, if they are less alike than that.
+/// Returns the likeness of two words, from 0.6 to 1, or 0 if they are less alike.
 fn likeness(sought: &Sought<'_>, letters: u64, word: &[char], others: u64) -> f64 {
     // No distance is sought that could not be enough: it is at least the difference in length, and at
     // least the number of letters that one has and the other has not.

@@ -1,28 +1,28 @@
 use answerback_findings::{Profile, Rule, ValidationError};
-use answerback_json::Place;
+use answerback_json::ValuePath;
 use serde_json::{Map, Value};
 
 use super::types::{ENHANCED, Edition};
-use crate::Report;
+use crate::ContractFindings;
 
 /// Defines the rules of ATDF tool descriptors, each with its code.
 pub mod rule {
     answerback_findings::rules! {
         NOT_AN_OBJECT = "ATDF-101", Error,
             "The descriptor is a JSON object",
-            "Everything an agent looks for is a member of it.",
+            "All information for an agent is a member of it.",
             "Write tool_id, description, when_to_use and how_to_use.";
         MEMBER_MISSING = "ATDF-102", Error,
             "description, when_to_use and how_to_use with inputs and outputs are present",
-            "An agent chooses a tool by what it does, when to use it, and how.",
+            "An agent uses these members to choose and call the tool.",
             "Add the member; lists may be empty.";
         ID_MISSING = "ATDF-103", Error,
             "The descriptor has a tool_id",
             "A tool that has no name cannot be called.",
             "Add tool_id (id is read too).";
         ID_TWICE = "ATDF-104", Error,
-            "Only one of tool_id and id is there",
-            "With two names nobody knows which one is called.",
+            "The descriptor has only one of tool_id and id",
+            "With two names it is ambiguous which one to call.",
             "Keep tool_id and remove id.";
         TEXT_WRONG = "ATDF-105", Error,
             "tool_id, id, description and when_to_use are strings that are not blank",
@@ -34,11 +34,11 @@ pub mod rule {
             "Write 1.0.0 or 2.0.0, in quotes.";
         VERSION_UNKNOWN = "ATDF-107", Warning,
             "schema_version starts with 1. or 2.",
-            "No other edition is published; readers take it for a basic descriptor.",
+            "No other edition is published. Readers treat it as a basic descriptor.",
             "Write 1.0.0 for a basic descriptor, 2.0.0 for an enhanced one.";
         VERSION_MISMATCH = "ATDF-108", Warning,
             "A descriptor with enhanced members has schema_version 2.x",
-            "metadata, examples, localization, prerequisites and feedback came with the enhanced edition.",
+            "Only the enhanced edition defines metadata, examples, localization, prerequisites and feedback.",
             "Write schema_version 2.0.0, or remove these members.";
         HOW_TO_USE_WRONG = "ATDF-109", Error,
             "how_to_use is an object",
@@ -46,7 +46,7 @@ pub mod rule {
             "Write {\"inputs\": [...], \"outputs\": {...}}.";
         INPUTS_WRONG = "ATDF-110", Error,
             "how_to_use.inputs is an array of objects",
-            "Each entry is one thing the tool takes.",
+            "Each entry is one input of the tool.",
             "Write a list of {\"name\": ..., \"type\": ...}.";
         INPUT_MEMBER_WRONG = "ATDF-111", Error,
             "An input has a name and a type; its description is a string, its required a boolean",
@@ -62,7 +62,7 @@ pub mod rule {
             "Rename or remove one of them.";
         OUTPUTS_WRONG = "ATDF-114", Error,
             "how_to_use.outputs is an object whose success is a string that is not blank",
-            "An agent has to know what it gets.",
+            "An agent needs to know the result of a call.",
             "Write {\"success\": ..., \"failure\": [...]}.";
         FAILURE_WRONG = "ATDF-115", Error,
             "outputs.failure is an array of objects with code and description",
@@ -74,7 +74,7 @@ pub mod rule {
             "Write version, author, category, created_at and updated_at as strings.";
         LOCALIZATION_WRONG = "ATDF-117", Error,
             "localization has for each language a description and a when_to_use",
-            "An agent that speaks the language reads these instead.",
+            "An agent that uses this language reads these instead.",
             "Write {\"es\": {\"description\": ..., \"when_to_use\": ...}}.";
         LANGUAGE_UNKNOWN = "ATDF-118", Warning,
             "A language is written as en or en-US",
@@ -94,7 +94,7 @@ pub mod rule {
             "Write {\"goal\": ..., \"input_values\": {...}, \"expected_result\": ...}.";
         MEMBER_UNKNOWN = "ATDF-122", Warning,
             "The descriptor has no other members",
-            "Readers ignore them, and the published basic schema forbids them; they are kept when we convert.",
+            "Readers ignore them, and the published basic schema forbids them. Conversions preserve them.",
             "Put the value into metadata, or into _meta if it is not about the tool.";
         META_WRONG = "ATDF-123", Error,
             "_meta is an object",
@@ -118,12 +118,12 @@ type Members = Map<String, Value>;
 /// assert_eq!(places, ["/id", "/description", "/how_to_use"]);
 /// ```
 pub fn check(document: &Value, profile: Profile) -> Vec<ValidationError> {
-    let mut report = Report::new(profile);
+    let mut report = ContractFindings::new(profile);
     if let Some(members) = report.root(&rule::NOT_AN_OBJECT, document) {
         check_identity(&mut report, document, members);
         check_use(&mut report, members);
         check_enhancements(&mut report, members);
-        report.unknown_members(&rule::MEMBER_UNKNOWN, &Place::Root, members, MEMBERS);
+        report.unknown_members(&rule::MEMBER_UNKNOWN, &ValuePath::Root, members, MEMBERS);
     }
     report.into_findings()
 }
@@ -143,8 +143,8 @@ const MEMBERS: &[&str] = &[
     "_meta",
 ];
 
-fn check_identity(report: &mut Report, document: &Value, members: &Members) {
-    let root = Place::Root;
+fn check_identity(report: &mut ContractFindings, document: &Value, members: &Members) {
+    let root = ValuePath::Root;
     if let Some(version) = members.get("schema_version") {
         let place = root.key("schema_version");
         if let Some(text) = report.string(&rule::VERSION_WRONG, &place, version) {
@@ -178,8 +178,8 @@ fn check_identity(report: &mut Report, document: &Value, members: &Members) {
     }
 }
 
-fn check_use(report: &mut Report, members: &Members) {
-    let root = Place::Root;
+fn check_use(report: &mut ContractFindings, members: &Members) {
+    let root = ValuePath::Root;
     let missing = &rule::MEMBER_MISSING;
     let form = "an object with inputs and outputs";
     let Some(value) = report.required(missing, &root, members, "how_to_use", form) else { return };
@@ -194,7 +194,7 @@ fn check_use(report: &mut Report, members: &Members) {
     report.unknown_members(&rule::MEMBER_UNKNOWN, &place, used, &["inputs", "outputs"]);
 }
 
-fn check_inputs(report: &mut Report, place: &Place<'_>, inputs: &Value) {
+fn check_inputs(report: &mut ContractFindings, place: &ValuePath<'_>, inputs: &Value) {
     let inputs = report.array(&rule::INPUTS_WRONG, place, inputs).unwrap_or_default();
     let rule = &rule::INPUT_MEMBER_WRONG;
     for (index, input) in inputs.iter().enumerate() {
@@ -224,7 +224,7 @@ fn check_inputs(report: &mut Report, place: &Place<'_>, inputs: &Value) {
     }
 }
 
-fn check_schema(report: &mut Report, place: &Place<'_>, schema: &Value) {
+fn check_schema(report: &mut ContractFindings, place: &ValuePath<'_>, schema: &Value) {
     let rule = &rule::INPUT_SCHEMA_WRONG;
     let Some(members) = report.object(rule, place, schema) else { return };
     if let Some(properties) = members.get("properties") {
@@ -235,7 +235,7 @@ fn check_schema(report: &mut Report, place: &Place<'_>, schema: &Value) {
     }
 }
 
-fn check_outputs(report: &mut Report, place: &Place<'_>, outputs: &Value) {
+fn check_outputs(report: &mut ContractFindings, place: &ValuePath<'_>, outputs: &Value) {
     let Some(members) = report.object(&rule::OUTPUTS_WRONG, place, outputs) else { return };
     text(report, &rule::MEMBER_MISSING, &rule::OUTPUTS_WRONG, place, members, "success");
     if let Some(failure) =
@@ -257,10 +257,10 @@ fn check_outputs(report: &mut Report, place: &Place<'_>, outputs: &Value) {
     report.unknown_members(&rule::MEMBER_UNKNOWN, place, members, &["success", "failure"]);
 }
 
-fn check_enhancements(report: &mut Report, members: &Members) {
+fn check_enhancements(report: &mut ContractFindings, members: &Members) {
     for name in ENHANCED {
         let Some(value) = members.get(name) else { continue };
-        let root = Place::Root;
+        let root = ValuePath::Root;
         let place = root.key(name);
         match name {
             "metadata" => check_metadata(report, &place, value),
@@ -278,7 +278,7 @@ fn check_enhancements(report: &mut Report, members: &Members) {
     }
 }
 
-fn check_metadata(report: &mut Report, place: &Place<'_>, value: &Value) {
+fn check_metadata(report: &mut ContractFindings, place: &ValuePath<'_>, value: &Value) {
     let rule = &rule::METADATA_WRONG;
     let Some(metadata) = report.object(rule, place, value) else { return };
     for name in ["version", "author", "category", "created_at", "updated_at"] {
@@ -291,7 +291,7 @@ fn check_metadata(report: &mut Report, place: &Place<'_>, value: &Value) {
     }
 }
 
-fn check_localization(report: &mut Report, place: &Place<'_>, value: &Value) {
+fn check_localization(report: &mut ContractFindings, place: &ValuePath<'_>, value: &Value) {
     let rule = &rule::LOCALIZATION_WRONG;
     let languages = report.object(rule, place, value);
     for (language, texts) in languages.into_iter().flatten() {
@@ -309,7 +309,7 @@ fn check_localization(report: &mut Report, place: &Place<'_>, value: &Value) {
     }
 }
 
-fn check_examples(report: &mut Report, place: &Place<'_>, value: &Value) {
+fn check_examples(report: &mut ContractFindings, place: &ValuePath<'_>, value: &Value) {
     let rule = &rule::EXAMPLES_WRONG;
     let examples = report.array(rule, place, value).unwrap_or_default();
     for (index, example) in examples.iter().enumerate() {
@@ -338,9 +338,9 @@ fn check_examples(report: &mut Report, place: &Place<'_>, value: &Value) {
 
 /// Checks that the value is an object and that the given members, if present, are arrays of strings.
 fn check_lists(
-    report: &mut Report,
+    report: &mut ContractFindings,
     rule: &'static Rule,
-    place: &Place<'_>,
+    place: &ValuePath<'_>,
     value: &Value,
     lists: &[&str],
 ) {
@@ -354,10 +354,10 @@ fn check_lists(
 
 /// Checks that a required member is a string that is not blank.
 fn text(
-    report: &mut Report,
+    report: &mut ContractFindings,
     missing: &'static Rule,
     wrong: &'static Rule,
-    parent: &Place<'_>,
+    parent: &ValuePath<'_>,
     members: &Members,
     name: &str,
 ) {
@@ -368,7 +368,12 @@ fn text(
     }
 }
 
-fn strings(report: &mut Report, rule: &'static Rule, place: &Place<'_>, value: &Value) {
+fn strings(
+    report: &mut ContractFindings,
+    rule: &'static Rule,
+    place: &ValuePath<'_>,
+    value: &Value,
+) {
     let elements = report.array(rule, place, value).unwrap_or_default();
     for (index, element) in elements.iter().enumerate() {
         report.string(rule, &place.index(index), element);

@@ -1,5 +1,5 @@
 use answerback_findings::Profile;
-use answerback_json::patch::{Operation, apply_where_it_fits, between};
+use answerback_json::patch::{PatchOperation, apply_where_it_fits, between};
 use answerback_redaction::is_blank;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -216,7 +216,7 @@ fn property(input: &Value) -> Value {
 
 /// Removes one of our slots from `_meta`. Returns the document and the patch that the slot held. A slot that
 /// holds no valid patch is removed and ignored.
-fn without_slot(document: &Value, slot: &str) -> (Value, Vec<Operation>) {
+fn without_slot(document: &Value, slot: &str) -> (Value, Vec<PatchOperation>) {
     let mut document = document.clone();
     let meta = document.get_mut("_meta").and_then(Value::as_object_mut);
     let Some(held) = meta.and_then(|meta| meta.shift_remove(slot)) else {
@@ -230,7 +230,7 @@ fn without_slot(document: &Value, slot: &str) -> (Value, Vec<Operation>) {
     (document, Vec::deserialize(held).unwrap_or_default())
 }
 
-fn put_into_slot(document: &mut Value, slot: &str, patch: &[Operation]) {
+fn put_into_slot(document: &mut Value, slot: &str, patch: &[PatchOperation]) {
     let (Some(members), false) = (document.as_object_mut(), patch.is_empty()) else { return };
     let meta = members.entry("_meta").or_insert_with(|| json!({}));
     if let Some(meta) = meta.as_object_mut() {

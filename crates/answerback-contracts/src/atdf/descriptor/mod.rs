@@ -6,4 +6,4 @@ mod types;
 
 pub use check::{RULES, check, rule};
 pub use convert::{McpToolError, descriptor_to_mcp, mcp_to_descriptor};
-pub use types::{Descriptor, Edition, Failure, HowToUse, Input, Outputs};
+pub use types::{Descriptor, DescriptorFailure, Edition, HowToUse, Input, Outputs};

@@ -8,7 +8,7 @@ use crate::Invalid;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "the format has exactly these two editions")]
 pub enum Edition {
-    /// Edition 1.x. It says what the tool does, when to use it, and how.
+    /// Edition 1.x, which describes the tool, when to use it, and how.
     Basic,
     /// Edition 2.x. It adds metadata, translations, prerequisites, feedback and examples.
     Enhanced,
@@ -36,7 +36,7 @@ impl Edition {
     }
 }
 
-/// What a tool does, when and how to use it.
+/// A tool descriptor: the tool's purpose, and how to use it.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "ToolDescriptor", transform = super::check::schema_rules))]
@@ -46,46 +46,46 @@ pub struct Descriptor {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub schema_version: Option<String>,
-    /// The tool's id; exactly one of this and `id` is there.
+    /// The id of the tool. A descriptor has either this or `id`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "String", length(min = 1)))]
     pub tool_id: Option<String>,
-    /// The tool's id under its other name.
+    /// The id of the tool, under the other name of the member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "String", length(min = 1)))]
     pub id: Option<String>,
-    /// What the tool does.
+    /// The purpose of the tool.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub description: String,
-    /// When to use it.
+    /// The situations in which to use the tool.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub when_to_use: String,
-    /// What it takes and gives.
+    /// The inputs and outputs.
     pub how_to_use: HowToUse,
-    /// Who wrote it, when, in which version, under which tags.
+    /// The author, the date, the version and the tags.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Map<String, Value>"))]
     pub metadata: Option<Map<String, Value>>,
-    /// Its texts in other languages, by language.
+    /// Translations of the texts, by language.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Map<String, Value>"))]
     pub localization: Option<Map<String, Value>>,
-    /// What has to be there first: tools, conditions, permissions.
+    /// The prerequisites: tools, conditions and permissions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Map<String, Value>"))]
     pub prerequisites: Option<Map<String, Value>>,
-    /// How it shows progress and completion.
+    /// The messages for progress and completion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Map<String, Value>"))]
     pub feedback: Option<Map<String, Value>>,
-    /// Uses of it, with what goes in and what comes out.
+    /// Examples of calls, with inputs and outputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<Map<String, Value>>"))]
     pub examples: Option<Vec<Map<String, Value>>>,
     /// The extension slot.
     #[serde(default, rename = "_meta", skip_serializing_if = "Map::is_empty")]
     pub meta: Map<String, Value>,
-    /// Members that the format does not know, kept as they came.
+    /// Members that the format does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -113,76 +113,77 @@ impl Descriptor {
     }
 }
 
-/// What a tool takes and gives.
+/// The inputs and outputs of a tool.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct HowToUse {
-    /// What it takes.
+    /// The inputs.
     pub inputs: Vec<Input>,
-    /// What it gives.
+    /// The outputs.
     pub outputs: Outputs,
-    /// Members that the format does not know, kept as they came.
+    /// Members that the format does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// One thing that a tool takes.
+/// One input of a tool.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Input {
-    /// Its name.
+    /// The name of the input.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub name: String,
-    /// Its type, such as `string`.
+    /// The type of the input, such as `string`.
     #[serde(rename = "type")]
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub kind: String,
-    /// What it is for.
+    /// The purpose of the input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub description: Option<String>,
-    /// Whether it must be given.
+    /// True if the input is required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "bool"))]
     pub required: Option<bool>,
-    /// Its JSON Schema, where the type alone does not say enough (2.x).
+    /// The JSON Schema of the input, if the type alone is not precise enough (2.x).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Map<String, Value>"))]
     pub schema: Option<Map<String, Value>>,
-    /// Members that the format does not know, kept as they came.
+    /// Members that the format does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// What a tool gives.
+/// The outputs of a tool.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Outputs {
-    /// What is said when it works.
+    /// The message for a success.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub success: String,
-    /// How it can fail.
-    pub failure: Vec<Failure>,
-    /// Members that the format does not know, kept as they came.
+    /// The possible failures.
+    pub failure: Vec<DescriptorFailure>,
+    /// Members that the format does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// One way in which a tool can fail.
+/// A possible failure of a tool.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Failure"))]
 #[non_exhaustive]
-pub struct Failure {
+pub struct DescriptorFailure {
     /// The code of the error.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub code: String,
-    /// What it means.
+    /// The meaning of the code.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub description: String,
-    /// Members that the format does not know, kept as they came.
+    /// Members that the format does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }

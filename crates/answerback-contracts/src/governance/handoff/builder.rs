@@ -48,19 +48,19 @@ impl HandoffBuilder {
     }
 
     /// Adds a message to the conversation history.
-    pub fn said(mut self, message: impl Into<Value>) -> Self {
+    pub fn with_message(mut self, message: impl Into<Value>) -> Self {
         self.state.conversation_history.push(message.into());
         self
     }
 
     /// Adds a named value to the accumulated context.
-    pub fn known(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+    pub fn with_context(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.state.accumulated_context.insert(name.into(), value.into());
         self
     }
 
     /// Adds a decision to the list of decisions.
-    pub fn decided(mut self, decision: impl Into<Value>) -> Self {
+    pub fn with_decision(mut self, decision: impl Into<Value>) -> Self {
         self.state.decisions_made.push(decision.into());
         self
     }

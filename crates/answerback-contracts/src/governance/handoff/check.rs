@@ -1,15 +1,15 @@
 use answerback_findings::{Profile, ValidationError};
-use answerback_json::{Place, UuidV4};
+use answerback_json::{UuidV4, ValuePath};
 use serde_json::{Map, Value};
 
 use super::rule;
-use crate::Report;
+use crate::ContractFindings;
 use crate::governed::RequestType;
 use crate::governed::check::{identity, is_reference, preamble};
 
 /// Checks a handoff by itself and returns every finding.
 pub(crate) fn check(document: &Value, profile: Profile) -> Vec<ValidationError> {
-    let mut report = Report::new(profile);
+    let mut report = ContractFindings::new(profile);
     if let Some(members) = report.root(&rule::NOT_AN_OBJECT, document) {
         let mut check = HandoffCheck { report: &mut report, members };
         check.heading();
@@ -19,9 +19,9 @@ pub(crate) fn check(document: &Value, profile: Profile) -> Vec<ValidationError> 
         check.context();
         check.governance();
         if let Some(meta) = members.get("_meta") {
-            check.report.object(&rule::META_WRONG, &Place::Root.key("_meta"), meta);
+            check.report.object(&rule::META_WRONG, &ValuePath::Root.key("_meta"), meta);
         }
-        check.report.unknown_members(&rule::MEMBER_UNKNOWN, &Place::Root, members, MEMBERS);
+        check.report.unknown_members(&rule::MEMBER_UNKNOWN, &ValuePath::Root, members, MEMBERS);
     }
     report.into_findings()
 }
@@ -29,7 +29,7 @@ pub(crate) fn check(document: &Value, profile: Profile) -> Vec<ValidationError> 
 /// The members that hold the two agents of a handoff.
 pub(crate) const AGENTS: [&str; 2] = ["source_agent", "target_agent"];
 
-pub(crate) const IDENTITY: identity::Rules = identity::Rules {
+pub(crate) const IDENTITY: identity::IdentityRules = identity::IdentityRules {
     missing: &rule::MEMBER_MISSING,
     agent_type: &rule::AGENT_TYPE_WRONG,
     agent_id: &rule::AGENT_ID_WRONG,
@@ -39,7 +39,7 @@ pub(crate) const IDENTITY: identity::Rules = identity::Rules {
     hash_mismatch: &rule::PROMPT_HASH_MISMATCH,
 };
 
-const PREAMBLE: preamble::Rules = preamble::Rules {
+const PREAMBLE: preamble::PreambleRules = preamble::PreambleRules {
     missing: &rule::MEMBER_MISSING,
     timestamp: &rule::TIMESTAMP_WRONG,
     naive: &rule::TIMESTAMP_NAIVE,
@@ -62,7 +62,7 @@ const MEMBERS: &[&str] = &[
 type Members = Map<String, Value>;
 
 struct HandoffCheck<'c, 'd> {
-    report: &'c mut Report,
+    report: &'c mut ContractFindings,
     members: &'d Members,
 }
 
@@ -70,20 +70,20 @@ impl<'d> HandoffCheck<'_, 'd> {
     fn heading(&mut self) {
         let uuid: (fn(&str) -> bool, &str) = (UuidV4::is_valid, "a version 4 UUID");
         let rules = (&rule::MEMBER_MISSING, &rule::HANDOFF_ID_WRONG);
-        self.report.required_form(rules, uuid, &Place::Root, self.members, "handoff_id");
+        self.report.required_form(rules, uuid, &ValuePath::Root, self.members, "handoff_id");
         preamble::timestamp(self.report, &PREAMBLE, self.members);
         preamble::protocol_version(self.report, &PREAMBLE, self.members);
     }
 
     fn agent(&mut self, name: &str) {
         let expected = "an object with agent_type, agent_id, agent_version and prompt_hash";
-        if let Some(agent) = self.group(&Place::Root, self.members, name, expected) {
-            identity::read(self.report, &IDENTITY, &Place::Root.key(name), agent);
+        if let Some(agent) = self.group(&ValuePath::Root, self.members, name, expected) {
+            identity::read(self.report, &IDENTITY, &ValuePath::Root.key(name), agent);
         }
     }
 
     fn context(&mut self) {
-        let root = &Place::Root;
+        let root = &ValuePath::Root;
         let Some(context) = self.group(root, self.members, "context", "request and state") else {
             return;
         };
@@ -96,7 +96,7 @@ impl<'d> HandoffCheck<'_, 'd> {
         }
     }
 
-    fn request(&mut self, place: &Place<'_>, request: &'d Members) {
+    fn request(&mut self, place: &ValuePath<'_>, request: &'d Members) {
         let missing = &rule::MEMBER_MISSING;
         let rules = (missing, &rule::REQUEST_TYPE_WRONG);
         self.report.required_word::<RequestType>(rules, place, request, "type");
@@ -115,7 +115,7 @@ impl<'d> HandoffCheck<'_, 'd> {
         self.report.required_text(text, place, request, "expected_output");
     }
 
-    fn state(&mut self, place: &Place<'_>, state: &'d Members) {
+    fn state(&mut self, place: &ValuePath<'_>, state: &'d Members) {
         self.list(place, state, "conversation_history");
         let (missing, name) = (&rule::MEMBER_MISSING, "accumulated_context");
         if let Some(known) = self.report.required(missing, place, state, name, "an object") {
@@ -125,7 +125,7 @@ impl<'d> HandoffCheck<'_, 'd> {
     }
 
     fn governance(&mut self) {
-        let root = &Place::Root;
+        let root = &ValuePath::Root;
         let expected = "an object with the four flags and audit_trail";
         let Some(governance) = self.group(root, self.members, "governance", expected) else {
             return;
@@ -152,7 +152,7 @@ impl<'d> HandoffCheck<'_, 'd> {
 
     fn group(
         &mut self,
-        parent: &Place<'_>,
+        parent: &ValuePath<'_>,
         members: &'d Members,
         name: &str,
         expected: &str,
@@ -162,7 +162,7 @@ impl<'d> HandoffCheck<'_, 'd> {
         self.report.object(&rule::GROUP_WRONG, &parent.key(name), value)
     }
 
-    fn list(&mut self, parent: &Place<'_>, members: &'d Members, name: &str) -> &'d [Value] {
+    fn list(&mut self, parent: &ValuePath<'_>, members: &'d Members, name: &str) -> &'d [Value] {
         let missing = &rule::MEMBER_MISSING;
         let value = self.report.required(missing, parent, members, name, "an array");
         value

@@ -6,30 +6,30 @@ use serde_json::{Map, Value};
 use crate::Invalid;
 use crate::governed::{AgentIdentity, ProtocolVersion, RequestContext, RequestType};
 
-/// One agent hands a request over to another.
+/// The transfer of a request from one agent to another.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Handoff {
-    /// Names this handoff; the response carries it as `request_id`.
+    /// The id of the handoff. The response repeats it as `request_id`.
     pub handoff_id: UuidV4,
-    /// When it was made, by ISO 8601.
+    /// The time at which the handoff was created, in ISO 8601.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = crate::governed::TIMESTAMP)))]
     pub timestamp: String,
-    /// The edition of the contract that it follows.
+    /// The version of the contract that the handoff follows.
     pub protocol_version: ProtocolVersion,
-    /// Who hands over.
+    /// The agent that hands the request over.
     pub source_agent: AgentIdentity,
-    /// Who takes over.
+    /// The agent that takes the request over.
     pub target_agent: AgentIdentity,
-    /// What is handed over.
+    /// The request and the state of the work.
     pub context: HandoffContext,
-    /// What was verified before.
+    /// The checks that were made before the handoff.
     pub governance: HandoffGovernance,
     /// The extension slot.
     #[serde(default, rename = "_meta", skip_serializing_if = "Map::is_empty")]
     pub meta: Map<String, Value>,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -59,41 +59,41 @@ impl Handoff {
     }
 }
 
-/// What is handed over.
+/// The content of a handoff: the request and the state of the work.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct HandoffContext {
-    /// What is asked.
+    /// The request.
     pub request: HandoffRequest,
-    /// What was said, learned and decided before.
+    /// The conversation, the knowledge and the decisions before the handoff.
     pub state: HandoffState,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// What is asked of the agent that takes over.
+/// The request to the agent that takes over.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct HandoffRequest {
-    /// What kind of request it is.
+    /// The kind of request.
     #[serde(rename = "type")]
     pub request_type: RequestType,
     /// The request in words.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"\S")))]
     pub description: String,
-    /// What to work on: an object or a text.
+    /// The input of the request: an object or a text.
     #[cfg_attr(feature = "schema", schemars(extend("type" = ["object", "string"])))]
     pub input_data: Value,
-    /// What must be kept to.
+    /// The constraints that the answer must meet.
     #[cfg_attr(feature = "schema", schemars(inner(regex(pattern = r"\S"))))]
     pub constraints: Vec<String>,
-    /// What is wanted back, in words.
+    /// The expected result, in words.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"\S")))]
     pub expected_output: String,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -130,40 +130,40 @@ impl HandoffRequest {
     }
 }
 
-/// What was said, learned and decided before the handoff.
+/// The conversation, the knowledge and the decisions before the handoff.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct HandoffState {
-    /// What was said, in order.
+    /// The messages of the conversation, in order.
     pub conversation_history: Vec<Value>,
-    /// What is known, by name.
+    /// The known facts, by name.
     pub accumulated_context: Map<String, Value>,
-    /// What was decided, in order.
+    /// The decisions, in order.
     pub decisions_made: Vec<Value>,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// What was verified before a handoff.
+/// The checks that were made before a handoff.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(clippy::struct_excessive_bools, reason = "the contract has these four flags")]
 #[non_exhaustive]
 pub struct HandoffGovernance {
-    /// The agent that hands over is who it says.
+    /// True if the identity of the agent that hands over was verified.
     pub source_agent_verified: bool,
-    /// The agent that takes over is who it should be.
+    /// True if the identity of the agent that takes over was verified.
     pub target_agent_verified: bool,
-    /// The composition of each archetype among them is valid.
+    /// True if the composition of each archetype among the two agents is valid.
     pub composition_valid: bool,
-    /// The handoff keeps to the boundaries of the domains.
+    /// True if the handoff respects the boundaries of the domains.
     pub boundaries_respected: bool,
-    /// Where the record of this handoff is.
+    /// A reference to the record of this handoff.
     #[cfg_attr(feature = "schema", schemars(schema_with = "crate::governed::audit_trail"))]
     pub audit_trail: Value,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }

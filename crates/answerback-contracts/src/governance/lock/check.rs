@@ -1,23 +1,23 @@
 use answerback_findings::{Profile, ValidationError};
-use answerback_json::Place;
+use answerback_json::ValuePath;
 use serde_json::{Map, Value};
 
 use super::{LockfileVersion, rule};
-use crate::Report;
+use crate::ContractFindings;
 use crate::form::is_semver;
-use crate::governance::manifest::{PROMPT_FILE, StatedCounts, is_prompt_file};
+use crate::governance::manifest::{CountRules, PROMPT_FILE, is_prompt_file};
 use crate::governed::check::preamble::{MOMENT, moment};
 use crate::governed::{AgentType, AgentVersion, PromptHash};
 
 /// Checks a lock by itself and returns every finding.
 pub(crate) fn check(document: &Value, profile: Profile) -> Vec<ValidationError> {
-    let mut report = Report::new(profile);
+    let mut report = ContractFindings::new(profile);
     if let Some(members) = report.root(&rule::NOT_AN_OBJECT, document) {
         let mut check = LockCheck { report: &mut report, members };
         check.heading();
         check.algorithm();
         check.prompts();
-        check.report.unknown_members(&rule::MEMBER_UNKNOWN, &Place::Root, members, MEMBERS);
+        check.report.unknown_members(&rule::MEMBER_UNKNOWN, &ValuePath::Root, members, MEMBERS);
     }
     report.into_findings()
 }
@@ -25,7 +25,7 @@ pub(crate) fn check(document: &Value, profile: Profile) -> Vec<ValidationError> 
 type Members = Map<String, Value>;
 
 struct LockCheck<'c, 'd> {
-    report: &'c mut Report,
+    report: &'c mut ContractFindings,
     members: &'d Members,
 }
 
@@ -44,13 +44,13 @@ impl<'d> LockCheck<'_, 'd> {
         let missing = &rule::MEMBER_MISSING;
         let form = (is_semver as fn(&str) -> bool, AgentVersion::EXPECTED);
         let rules = (missing, &rule::VERSION_WRONG);
-        self.report.required_form(rules, form, &Place::Root, self.members, "version");
+        self.report.required_form(rules, form, &ValuePath::Root, self.members, "version");
         let is_moment: fn(&str) -> bool = |text| moment(text).is_some();
         let rules = (missing, &rule::GENERATED_WRONG);
         let form = (is_moment, MOMENT);
-        self.report.required_form(rules, form, &Place::Root, self.members, "generated");
+        self.report.required_form(rules, form, &ValuePath::Root, self.members, "generated");
         let rules = (missing, &rule::DESCRIPTION_BLANK);
-        self.report.required_text(rules, &Place::Root, self.members, "description");
+        self.report.required_text(rules, &ValuePath::Root, self.members, "description");
     }
 
     fn algorithm(&mut self) {
@@ -58,13 +58,13 @@ impl<'d> LockCheck<'_, 'd> {
         let version =
             number.and_then(Value::as_u64).and_then(|n| LockfileVersion::try_from(n).ok());
         if let (Some(number), None) = (number, version) {
-            let place = Place::Root.key("lockfileVersion");
+            let place = ValuePath::Root.key("lockfileVersion");
             self.report.wrong(&rule::LOCKFILE_VERSION_WRONG, &place, number, "1 or 2");
         }
         let Some(algorithm) = self.required("algorithm", "SHA-256") else { return };
         let spellings =
             [LockfileVersion::One, LockfileVersion::Two].map(LockfileVersion::algorithm);
-        let place = Place::Root.key("algorithm");
+        let place = ValuePath::Root.key("algorithm");
         match (algorithm.as_str(), version) {
             (Some(word), Some(version)) if word == version.algorithm() => {}
             (Some(word), None) if spellings.contains(&word) => {}
@@ -84,7 +84,7 @@ impl<'d> LockCheck<'_, 'd> {
 
     fn prompts(&mut self) {
         let prompts = self.group("prompts");
-        let group = Place::Root.key("prompts");
+        let group = ValuePath::Root.key("prompts");
         let mut listed = [Some(0), Some(0), Some(0)];
         if prompts.is_none() {
             listed = [None; 3];
@@ -102,16 +102,16 @@ impl<'d> LockCheck<'_, 'd> {
             }
         }
         let Some(integrity) = self.group("integrity") else { return };
-        let counts = StatedCounts {
+        let counts = CountRules {
             missing: &rule::MEMBER_MISSING,
             wrong: &rule::COUNT_WRONG,
             mismatch: &rule::COUNT_MISMATCH,
         };
-        counts.check(self.report, &Place::Root.key("integrity"), integrity, listed);
+        counts.check(self.report, &ValuePath::Root.key("integrity"), integrity, listed);
     }
 
     /// Checks one entry and returns its agent type, or `None` if the type is not valid.
-    fn prompt(&mut self, place: &Place<'_>, entry: &'d Members) -> Option<AgentType> {
+    fn prompt(&mut self, place: &ValuePath<'_>, entry: &'d Members) -> Option<AgentType> {
         let missing = &rule::MEMBER_MISSING;
         let rules = (missing, &rule::FILE_WRONG);
         self.report.required_form(rules, (is_prompt_file, PROMPT_FILE), place, entry, "file");
@@ -126,11 +126,11 @@ impl<'d> LockCheck<'_, 'd> {
 
     fn group(&mut self, name: &str) -> Option<&'d Members> {
         let value = self.required(name, "an object")?;
-        self.report.object(&rule::GROUP_WRONG, &Place::Root.key(name), value)
+        self.report.object(&rule::GROUP_WRONG, &ValuePath::Root.key(name), value)
     }
 
     fn required(&mut self, name: &str, expected: &str) -> Option<&'d Value> {
         let missing = &rule::MEMBER_MISSING;
-        self.report.required(missing, &Place::Root, self.members, name, expected)
+        self.report.required(missing, &ValuePath::Root, self.members, name, expected)
     }
 }

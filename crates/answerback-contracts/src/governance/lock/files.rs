@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use answerback_findings::ValidationError;
-use answerback_json::Place;
+use answerback_json::ValuePath;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -69,7 +69,7 @@ pub fn check_files(
     files: &PromptFiles,
 ) -> Vec<ValidationError> {
     let mut findings = Vec::new();
-    let prompts = Place::Root.key("prompts");
+    let prompts = ValuePath::Root.key("prompts");
     for (key, locked) in entries {
         let (entry, file) = (prompts.key(key), &locked.file);
         match files.hash(file) {

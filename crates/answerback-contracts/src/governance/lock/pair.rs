@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use answerback_findings::{Rule, ValidationError};
-use answerback_json::{Place, Pointer};
+use answerback_json::{Pointer, ValuePath};
 use serde_json::Value;
 
 use super::{Lock, rule};
@@ -61,13 +61,13 @@ pub fn disagreements(manifest: &Manifest, lock: &Lock) -> Vec<Disagreement> {
 /// Compares two documents that may be broken, as [`disagreements`] does for valid ones. It compares the parts
 /// that are well-formed in both, so an error in one place does not hide a difference in another.
 pub fn compare_documents(manifest: &Value, lock: &Value) -> Vec<Disagreement> {
-    let mut found = Vec::new();
+    let mut disagreements = Vec::new();
     let version = |document: &Value| document.get("version")?.as_str().map(str::to_owned);
     if let (Some(of_manifest), Some(of_lock)) = (version(manifest), version(lock))
         && of_manifest != of_lock
     {
-        let place = Place::Root.key("version").pointer();
-        found.push(Disagreement {
+        let place = ValuePath::Root.key("version").pointer();
+        disagreements.push(Disagreement {
             in_manifest: place.clone(),
             in_lock: place,
             rule: &rule::VERSIONS_DIFFER,
@@ -96,14 +96,20 @@ pub fn compare_documents(manifest: &Value, lock: &Value) -> Vec<Disagreement> {
         };
         for (key, prompt) in prompts {
             let Some(locked) = locked.filter(|_| listed.insert(key.as_str())) else { continue };
-            let in_manifest = Place::Root.key(group);
+            let in_manifest = ValuePath::Root.key(group);
             let in_manifest = in_manifest.key(key);
-            compare_prompt(&mut found, &in_manifest, key, (prompt, agent_type), locked.get(key));
+            compare_prompt(
+                &mut disagreements,
+                &in_manifest,
+                key,
+                (prompt, agent_type),
+                locked.get(key),
+            );
         }
     }
     let extra = locked.into_iter().flatten().map(|(key, _)| key);
     for key in extra.filter(|key| is_whole && !listed.contains(key.as_str())) {
-        found.push(Disagreement {
+        disagreements.push(Disagreement {
             in_manifest: Pointer::root(),
             in_lock: place_in_lock(key),
             rule: &rule::ENTRY_EXTRA,
@@ -112,7 +118,7 @@ pub fn compare_documents(manifest: &Value, lock: &Value) -> Vec<Disagreement> {
             lock_says: Some(key.clone()),
         });
     }
-    found
+    disagreements
 }
 
 /// The groups of a manifest, each with the type of its prompts.
@@ -124,15 +130,15 @@ const GROUPS: [(&str, AgentType); 3] = [
 
 /// Compares a prompt of the manifest with its entry in the lock.
 fn compare_prompt(
-    found: &mut Vec<Disagreement>,
-    in_manifest: &Place<'_>,
+    disagreements: &mut Vec<Disagreement>,
+    in_manifest: &ValuePath<'_>,
     key: &str,
     (prompt, agent_type): (&Value, AgentType),
     locked: Option<&Value>,
 ) {
     let in_lock = place_in_lock(key);
     let Some(locked) = locked else {
-        found.push(Disagreement {
+        disagreements.push(Disagreement {
             in_manifest: in_manifest.pointer(),
             in_lock,
             rule: &rule::ENTRY_MISSING,
@@ -156,7 +162,7 @@ fn compare_prompt(
         if manifest_says == lock_says {
             continue;
         }
-        found.push(Disagreement {
+        disagreements.push(Disagreement {
             in_manifest: place,
             in_lock: in_lock.join(name),
             rule: &rule::ENTRY_DIFFERS,
@@ -182,5 +188,5 @@ pub fn not_compared(of: Contract, errors: &[ValidationError]) -> Option<Validati
 }
 
 fn place_in_lock(key: &str) -> Pointer {
-    Place::Root.key("prompts").key(key).pointer()
+    ValuePath::Root.key("prompts").key(key).pointer()
 }

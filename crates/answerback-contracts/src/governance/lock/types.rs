@@ -14,25 +14,25 @@ use crate::governed::{AgentId, AgentIdentity, AgentType, AgentVersion, PromptHas
 #[cfg_attr(feature = "schema", schemars(transform = spelled))]
 #[non_exhaustive]
 pub struct Lock {
-    /// The version of the set of prompts, the manifest's.
+    /// The version of the set of prompts, copied from the manifest.
     #[cfg_attr(feature = "schema", schemars(with = "AgentVersion"))]
     pub version: String,
-    /// The version of the format.
+    /// The version of the lock's format.
     #[serde(rename = "lockfileVersion")]
     pub lockfile_version: LockfileVersion,
-    /// When the set was settled, the manifest's.
+    /// The time at which the set of prompts was fixed, copied from the manifest.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = crate::governed::TIMESTAMP)))]
     pub generated: String,
-    /// What the set is for.
+    /// The purpose of the set of prompts.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"\S")))]
     pub description: String,
-    /// The algorithm of the hashes, in the spelling of the format's version.
+    /// The hash algorithm, spelled as this version of the format spells it.
     pub algorithm: String,
-    /// The locked prompts, by the key that the manifest gives them.
+    /// The locked prompts, by their key in the manifest.
     pub prompts: BTreeMap<String, LockedPrompt>,
-    /// How many there are.
+    /// The numbers of locked prompts.
     pub integrity: Integrity,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -116,49 +116,49 @@ fn spelled(schema: &mut schemars::Schema) {
     schema.insert("allOf".to_owned(), Value::Array(conditions));
 }
 
-/// What the lock says of one prompt.
+/// A prompt in the lock.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LockedPrompt {
-    /// The prompt's file, relative to the folder of the prompts.
+    /// The path of the prompt's file, relative to the folder of the prompts.
     #[cfg_attr(feature = "schema", schemars(extend("pattern" = crate::governance::manifest::FILE)))]
     pub file: String,
-    /// The SHA-256 of the file's bytes, in lower-case hexadecimal.
+    /// The SHA-256 of the file's bytes, in lowercase hexadecimal.
     pub hash: PromptHash,
-    /// Domain, archetype or orchestrator.
+    /// The agent type: domain, archetype or orchestrator.
     #[serde(rename = "type")]
     pub agent_type: AgentType,
     /// The prompt's version.
     pub version: AgentVersion,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
 impl LockedPrompt {
-    /// Returns the identity of the agent that speaks under this prompt.
+    /// Returns the identity of the agent that uses this prompt.
     pub fn identity(&self, agent_id: AgentId) -> AgentIdentity {
         let (version, hash) = (self.version.clone(), self.hash.clone());
         AgentIdentity::new(self.agent_type, agent_id, version, hash)
     }
 }
 
-/// How many prompts are locked.
+/// The numbers of locked prompts.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Integrity {
-    /// How many together.
+    /// The number of all prompts.
     pub total_prompts: u64,
-    /// How many domains.
+    /// The number of domains.
     pub domains: u64,
-    /// How many archetypes.
+    /// The number of archetypes.
     pub archetypes: u64,
-    /// How many orchestrators, where there are any.
+    /// The number of orchestrators. It is omitted if it is 0.
     #[serde(default, skip_serializing_if = "is_none")]
     pub orchestrators: u64,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -201,7 +201,7 @@ impl Lock {
 
 /// The error for an agent id that is not known.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("there is no agent {id:?}{}", told(.known))]
+#[error("there is no agent {id:?}{}", list_agents(.known))]
 #[non_exhaustive]
 pub struct UnknownAgent {
     /// The id that was requested.
@@ -216,6 +216,6 @@ impl UnknownAgent {
     }
 }
 
-fn told(known: &[String]) -> String {
+fn list_agents(known: &[String]) -> String {
     if known.is_empty() { String::new() } else { format!("; there are {}", known.join(", ")) }
 }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use answerback_findings::ValidationError;
-use answerback_json::Place;
+use answerback_json::ValuePath;
 use serde_json::Map;
 
 use super::{Integrity, Lock, LockedPrompt, LockfileVersion, PromptFiles, rule};
@@ -103,7 +103,7 @@ impl Lock {
                 }
                 Ordering::Equal => (&rule::PROMPT_CHANGED, "the prompt changed"),
             };
-            let place = Place::Root.key("prompts");
+            let place = ValuePath::Root.key("prompts");
             let message = format!(
                 "{key} ({}): {told}: locked as version {} with hash {}, now version {} with hash {}; \
                  raise its version above {} in the manifest, or restore the file",

@@ -1,18 +1,18 @@
 use std::collections::HashSet;
 
 use answerback_findings::{Profile, Rule, ValidationError};
-use answerback_json::Place;
+use answerback_json::ValuePath;
 use serde_json::{Map, Value};
 
 use super::rule;
-use crate::Report;
+use crate::ContractFindings;
 use crate::form::{is_relative_path, is_semver};
 use crate::governed::check::preamble::{MOMENT, moment};
 use crate::governed::{AgentId, AgentType, AgentVersion};
 
 /// Checks a manifest by itself and returns every finding.
 pub(crate) fn check(document: &Value, profile: Profile) -> Vec<ValidationError> {
-    let mut report = Report::new(profile);
+    let mut report = ContractFindings::new(profile);
     if let Some(members) = report.root(&rule::NOT_AN_OBJECT, document) {
         let mut check =
             ManifestCheck { report: &mut report, members, seen: UniqueNames::default() };
@@ -20,7 +20,7 @@ pub(crate) fn check(document: &Value, profile: Profile) -> Vec<ValidationError> 
         check.prompts();
         check.taxonomy();
         check.governance();
-        check.report.unknown_members(&rule::MEMBER_UNKNOWN, &Place::Root, members, MEMBERS);
+        check.report.unknown_members(&rule::MEMBER_UNKNOWN, &ValuePath::Root, members, MEMBERS);
     }
     report.into_findings()
 }
@@ -47,7 +47,7 @@ pub(crate) const PROMPT_FILE: &str =
 type Members = Map<String, Value>;
 
 struct ManifestCheck<'c, 'd> {
-    report: &'c mut Report,
+    report: &'c mut ContractFindings,
     members: &'d Members,
     seen: UniqueNames<'d>,
 }
@@ -82,18 +82,18 @@ impl<'d> ManifestCheck<'_, 'd> {
         let missing = &rule::MEMBER_MISSING;
         let form = (is_semver as fn(&str) -> bool, AgentVersion::EXPECTED);
         let rules = (missing, &rule::VERSION_WRONG);
-        self.report.required_form(rules, form, &Place::Root, self.members, "version");
+        self.report.required_form(rules, form, &ValuePath::Root, self.members, "version");
         let is_moment: fn(&str) -> bool = |text| moment(text).is_some();
         let rules = (missing, &rule::GENERATED_WRONG);
         let form = (is_moment, MOMENT);
-        self.report.required_form(rules, form, &Place::Root, self.members, "generated");
-        self.text(&Place::Root, self.members, "description");
+        self.report.required_form(rules, form, &ValuePath::Root, self.members, "generated");
+        self.text(&ValuePath::Root, self.members, "description");
     }
 
     fn prompts(&mut self) {
         for (name, kind) in GROUPS {
             let Some(prompts) = self.group(name, kind != AgentType::Orchestrator) else { continue };
-            let group = Place::Root.key(name);
+            let group = ValuePath::Root.key(name);
             for (key, entry) in prompts {
                 let place = group.key(key);
                 if !self.seen.keys.insert(key) {
@@ -107,7 +107,7 @@ impl<'d> ManifestCheck<'_, 'd> {
         }
     }
 
-    fn prompt(&mut self, place: &Place<'_>, entry: &'d Members, kind: AgentType) {
+    fn prompt(&mut self, place: &ValuePath<'_>, entry: &'d Members, kind: AgentType) {
         let missing = &rule::MEMBER_MISSING;
         self.text(place, entry, "name");
         let file = self.report.required_form(
@@ -144,7 +144,7 @@ impl<'d> ManifestCheck<'_, 'd> {
     fn once(
         &mut self,
         rule: &'static Rule,
-        place: &Place<'_>,
+        place: &ValuePath<'_>,
         name: &str,
         value: Option<&'d str>,
         among: for<'s> fn(&'s mut UniqueNames<'d>) -> &'s mut HashSet<&'d str>,
@@ -157,7 +157,7 @@ impl<'d> ManifestCheck<'_, 'd> {
         }
     }
 
-    fn composition(&mut self, parent: &Place<'_>, archetype: &'d Members) {
+    fn composition(&mut self, parent: &ValuePath<'_>, archetype: &'d Members) {
         let expected = "an object of domains and percentages";
         let missing = &rule::MEMBER_MISSING;
         let Some(value) = self.report.required(missing, parent, archetype, "composition", expected)
@@ -218,17 +218,17 @@ impl<'d> ManifestCheck<'_, 'd> {
                 Some(group) => group.as_object().map(|prompts| prompts.len() as u64),
             }
         });
-        let counts = StatedCounts {
+        let counts = CountRules {
             missing: &rule::MEMBER_MISSING,
             wrong: &rule::COUNT_WRONG,
             mismatch: &rule::COUNT_MISMATCH,
         };
-        counts.check(self.report, &Place::Root.key("taxonomy"), taxonomy, listed);
+        counts.check(self.report, &ValuePath::Root.key("taxonomy"), taxonomy, listed);
     }
 
     fn governance(&mut self) {
         let Some(governance) = self.group("governance", true) else { return };
-        let place = Place::Root.key("governance");
+        let place = ValuePath::Root.key("governance");
         for (name, waived) in [
             ("immutable_domains", false),
             ("hash_verification_required", true),
@@ -254,32 +254,32 @@ impl<'d> ManifestCheck<'_, 'd> {
     fn group(&mut self, name: &str, required: bool) -> Option<&'d Members> {
         if required {
             let missing = &rule::MEMBER_MISSING;
-            self.report.required(missing, &Place::Root, self.members, name, "an object");
+            self.report.required(missing, &ValuePath::Root, self.members, name, "an object");
         }
         let value = self.members.get(name)?;
-        self.report.object(&rule::GROUP_WRONG, &Place::Root.key(name), value)
+        self.report.object(&rule::GROUP_WRONG, &ValuePath::Root.key(name), value)
     }
 
-    fn text(&mut self, parent: &Place<'_>, members: &'d Members, name: &str) {
+    fn text(&mut self, parent: &ValuePath<'_>, members: &'d Members, name: &str) {
         let rules = (&rule::MEMBER_MISSING, &rule::TEXT_BLANK);
         self.report.required_text(rules, parent, members, name);
     }
 }
 
 /// Holds the rules for the counts that a manifest's taxonomy and a lock's integrity state.
-pub(crate) struct StatedCounts {
+pub(crate) struct CountRules {
     pub(crate) missing: &'static Rule,
     pub(crate) wrong: &'static Rule,
     pub(crate) mismatch: &'static Rule,
 }
 
-impl StatedCounts {
+impl CountRules {
     /// Compares the stated counts with the numbers of listed domains, archetypes and orchestrators. `None` in
     /// `listed` means that a group could not be counted, which is already reported.
     pub(crate) fn check(
         &self,
-        report: &mut Report,
-        place: &Place<'_>,
+        report: &mut ContractFindings,
+        place: &ValuePath<'_>,
         stated: &Members,
         listed: [Option<u64>; 3],
     ) {

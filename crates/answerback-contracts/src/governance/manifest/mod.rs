@@ -6,7 +6,7 @@ pub mod rule;
 mod types;
 
 pub use builder::ManifestBuilder;
-pub(crate) use check::{PROMPT_FILE, StatedCounts, check, is_prompt_file, names_a_composition};
+pub(crate) use check::{CountRules, PROMPT_FILE, check, is_prompt_file, names_a_composition};
 #[cfg(feature = "schema")]
 pub(crate) use types::FILE;
 pub(crate) use types::is_none;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::Invalid;
 use crate::governed::{AgentId, AgentType, AgentVersion};
 
-/// Which prompts there are, who speaks under each, and by which rules they may change.
+/// A prompt manifest: the prompts, the agents that use them, and the rules for changing them.
 ///
 /// ```
 /// use answerback_contracts::governance::{Domain, Manifest};
@@ -27,41 +27,41 @@ pub struct Manifest {
     /// The version of the set of prompts.
     #[cfg_attr(feature = "schema", schemars(with = "AgentVersion"))]
     pub version: String,
-    /// When the set was settled, by ISO 8601.
+    /// The time at which the set of prompts was fixed, in ISO 8601.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = crate::governed::TIMESTAMP)))]
     pub generated: String,
-    /// What the set is for.
+    /// The purpose of the set of prompts.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"\S")))]
     pub description: String,
-    /// How many prompts there are.
+    /// The numbers of prompts.
     pub taxonomy: Taxonomy,
     /// The domains, by key.
     pub domains: BTreeMap<String, Domain>,
-    /// What is composed of domains, by key.
+    /// The archetypes, which are agents composed of domains, by key.
     pub archetypes: BTreeMap<String, Archetype>,
-    /// What directs other agents, by key.
+    /// The orchestrators, which direct other agents, by key.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub orchestrators: BTreeMap<String, Domain>,
-    /// By which rules prompts may change.
+    /// The rules for changing prompts.
     pub governance: Governance,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// How many prompts a manifest lists.
+/// The numbers of prompts in a manifest.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Taxonomy {
-    /// How many domains.
+    /// The number of domains.
     pub domains: u64,
-    /// How many archetypes.
+    /// The number of archetypes.
     pub archetypes: u64,
-    /// How many orchestrators, where there are any.
+    /// The number of orchestrators. It is omitted if it is 0.
     #[serde(default, skip_serializing_if = "is_none")]
     pub orchestrators: u64,
-    /// How many together.
+    /// The number of all prompts.
     pub total_prompts: u64,
 }
 
@@ -70,25 +70,25 @@ pub(crate) fn is_none(count: &u64) -> bool {
     *count == 0
 }
 
-/// The prompt of a domain, or of an orchestrator.
+/// The prompt of a domain or of an orchestrator.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Domain {
-    /// What people call it.
+    /// The display name.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"\S")))]
     pub name: String,
-    /// Its prompt, relative to the folder of the prompts.
+    /// The path of the prompt's file, relative to the folder of the prompts.
     #[cfg_attr(feature = "schema", schemars(extend("pattern" = FILE)))]
     pub file: String,
-    /// How responses name it.
+    /// The id of the agent in responses.
     pub canonical_id: AgentId,
-    /// The version of its prompt.
+    /// The version of the prompt.
     pub version: AgentVersion,
-    /// What it is for, in words.
+    /// The agent's scope, in words.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"\S")))]
     pub scope: String,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -116,15 +116,15 @@ impl Domain {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Archetype {
-    /// What people call it.
+    /// The display name.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"\S")))]
     pub name: String,
-    /// Its prompt, relative to the folder of the prompts.
+    /// The path of the prompt's file, relative to the folder of the prompts.
     #[cfg_attr(feature = "schema", schemars(extend("pattern" = FILE)))]
     pub file: String,
-    /// How responses name it.
+    /// The id of the agent in responses.
     pub canonical_id: AgentId,
-    /// The version of its prompt.
+    /// The version of the prompt.
     pub version: AgentVersion,
     /// The share of each domain, in percent.
     #[cfg_attr(
@@ -133,10 +133,10 @@ pub struct Archetype {
             "additionalProperties" = {"type": "integer", "minimum": 1, "maximum": 100}))
     )]
     pub composition: BTreeMap<String, u8>,
-    /// What it is for, in words.
+    /// The agent's purpose, in words.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"\S")))]
     pub purpose: String,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -157,27 +157,27 @@ impl Archetype {
     }
 }
 
-/// By which rules prompts may change.
+/// The rules for changing prompts.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(clippy::struct_excessive_bools, reason = "the contract has these four rules")]
 #[non_exhaustive]
 pub struct Governance {
-    /// A locked domain does not change under its version.
+    /// True if a locked domain must not change under its version.
     pub immutable_domains: bool,
-    /// Hashes are verified. They are in any case.
+    /// True if hashes must be verified. Hashes are verified even if this is false.
     pub hash_verification_required: bool,
-    /// No locked prompt changes under its version.
+    /// True if a locked prompt must not change without a new version.
     pub version_increment_required: bool,
-    /// Compositions are verified. They are in any case.
+    /// True if compositions must be verified. Compositions are verified even if this is false.
     pub archetype_composition_validation: bool,
-    /// Members that the contract does not know, kept as they came.
+    /// Members that the contract does not define, stored unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
 impl Default for Governance {
-    /// Returns the rules with all four in force.
+    /// Returns the rules with all four flags true.
     fn default() -> Self {
         Self {
             immutable_domains: true,
@@ -189,7 +189,7 @@ impl Default for Governance {
     }
 }
 
-/// Describes one prompt of a manifest, whatever its group.
+/// Describes one prompt of a manifest, independent of its group.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Prompt<'m> {
@@ -272,7 +272,7 @@ fn split(file: &str) -> (&str, &str) {
     file.rsplit_once('/').unwrap_or(("", file))
 }
 
-/// Returns a file name from its first dot on.
+/// Returns the part of a file name that starts at the first dot.
 fn ending(name: &str) -> &str {
     name.find('.').map_or("", |at| &name[at..])
 }

@@ -1,10 +1,10 @@
 //! Checks a handoff against manifest and lock.
 
 use answerback_findings::{Profile, ValidationError, preview};
-use answerback_json::Place;
+use answerback_json::ValuePath;
 use serde_json::Value;
 
-use crate::Report;
+use crate::ContractFindings;
 use crate::governance::Authority;
 use crate::governance::handoff::{self, rule};
 use crate::governed::check::identity;
@@ -13,16 +13,16 @@ impl Authority {
     /// Checks a handoff by itself and against manifest and lock, and returns every finding.
     pub fn check_handoff(&self, document: &Value, profile: Profile) -> Vec<ValidationError> {
         let mut findings = handoff::check(document, profile);
-        let mut report = Report::new(profile);
+        let mut report = ContractFindings::new(profile);
         if let Some(complaint) = self.complaint() {
             let message = format!("nothing can be verified: {complaint}");
-            report.add(&rule::AUTHORITY_BROKEN, &Place::Root, message);
+            report.add(&rule::AUTHORITY_BROKEN, &ValuePath::Root, message);
         }
         for name in handoff::AGENTS {
             if let Some(members) = document.get(name).and_then(Value::as_object) {
-                let place = Place::Root.key(name);
+                let place = ValuePath::Root.key(name);
                 // The check above has already reported malformed members, so this report is dropped.
-                let mut aside = Report::new(profile);
+                let mut aside = ContractFindings::new(profile);
                 let claimed = identity::read(&mut aside, &handoff::IDENTITY, &place, members);
                 self.agent_of_handoff(&mut report, &place, &claimed);
             }
@@ -33,8 +33,8 @@ impl Authority {
 
     fn agent_of_handoff(
         &self,
-        report: &mut Report,
-        place: &Place<'_>,
+        report: &mut ContractFindings,
+        place: &ValuePath<'_>,
         claimed: &identity::Claimed<'_>,
     ) {
         let Some(id) = claimed.agent_id.filter(|_| self.knows_agents()) else { return };

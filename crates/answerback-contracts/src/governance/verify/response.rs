@@ -1,17 +1,17 @@
 //! Checks a governed response against manifest and lock, and against the handoff that it answers.
 
 use answerback_findings::{Profile, ValidationError, preview};
-use answerback_json::Place;
+use answerback_json::ValuePath;
 use serde_json::Value;
 
 use super::{at, rule};
-use crate::Report;
+use crate::ContractFindings;
 use crate::governance::Authority;
 use crate::governed::check::preamble::moment;
-use crate::governed::{self, AgentId, Policy, RefusalReason, Status};
+use crate::governed::{self, AgentId, GovernedCheckOptions, GovernedStatus, RefusalReason};
 
 /// Holds the findings about a response and its handoff.
-pub(super) struct Judged {
+pub(super) struct ResponseCheck {
     /// The findings about the response.
     pub(super) findings: Vec<ValidationError>,
     /// The findings about the handoff; empty if there is none.
@@ -27,23 +27,23 @@ impl Authority {
         handoff: Option<&Value>,
         profile: Profile,
     ) -> Vec<ValidationError> {
-        self.judge(document, handoff, profile).findings
+        self.check_with_handoff(document, handoff, profile).findings
     }
 
-    pub(super) fn judge(
+    pub(super) fn check_with_handoff(
         &self,
         document: &Value,
         handoff: Option<&Value>,
         profile: Profile,
-    ) -> Judged {
+    ) -> ResponseCheck {
         let claimed = text(document, &["agent", "agent_id"]).filter(|id| AgentId::is_valid(id));
         let identity = claimed.and_then(|id| self.agent(id)?.identity.clone());
-        let policy = Policy { profile, agent: identity };
-        let mut findings = governed::check(document, policy);
-        let mut report = Report::new(profile);
+        let options = GovernedCheckOptions { profile, agent: identity };
+        let mut findings = governed::check(document, options);
+        let mut report = ContractFindings::new(profile);
         if let Some(complaint) = self.complaint() {
             let message = format!("nothing can be verified: {complaint}");
-            report.add(&rule::AUTHORITY_BROKEN, &Place::Root, message);
+            report.add(&rule::AUTHORITY_BROKEN, &ValuePath::Root, message);
         }
         if self.knows_agents() {
             self.agent_of_response(&mut report, claimed);
@@ -56,13 +56,13 @@ impl Authority {
             found
         });
         findings.extend(report.into_findings());
-        Judged { findings, handoff: handoff.unwrap_or_default() }
+        ResponseCheck { findings, handoff: handoff.unwrap_or_default() }
     }
 
-    fn agent_of_response(&self, report: &mut Report, claimed: Option<&str>) {
+    fn agent_of_response(&self, report: &mut ContractFindings, claimed: Option<&str>) {
         // `governed::check` has already reported an id that is missing or malformed.
         let Some(id) = claimed else { return };
-        let group = Place::Root.key("agent");
+        let group = ValuePath::Root.key("agent");
         let here = group.key("agent_id");
         let Some(agent) = self.agent(id) else {
             let found = report.add(&rule::AGENT_UNKNOWN, &here, self.unknown(id).to_string());
@@ -80,8 +80,8 @@ impl Authority {
     }
 
     /// Checks that every agent that the response suggests is in the manifest.
-    fn suggested(&self, report: &mut Report, document: &Value) {
-        let next = Place::Root.key("next_actions");
+    fn suggested(&self, report: &mut ContractFindings, document: &Value) {
+        let next = ValuePath::Root.key("next_actions");
         let list = next.key("suggested_handoffs");
         let handoffs = at(document, &["next_actions", "suggested_handoffs"]);
         for (index, handoff) in handoffs.and_then(Value::as_array).into_iter().flatten().enumerate()
@@ -89,7 +89,7 @@ impl Authority {
             let entry = list.index(index);
             self.target(report, &entry.key("target_agent"), handoff.get("target_agent"));
         }
-        let response = Place::Root.key("response");
+        let response = ValuePath::Root.key("response");
         let content = response.key("content");
         let data = content.key("data");
         if reason(document).is_some() {
@@ -98,7 +98,7 @@ impl Authority {
         }
     }
 
-    fn target(&self, report: &mut Report, place: &Place<'_>, target: Option<&Value>) {
+    fn target(&self, report: &mut ContractFindings, place: &ValuePath<'_>, target: Option<&Value>) {
         let target = target.and_then(Value::as_str).filter(|id| AgentId::is_valid(id));
         if let Some(id) = target.filter(|id| self.agent(id).is_none()) {
             let found = report.add(&rule::TARGET_UNKNOWN, place, self.unknown(id).to_string());
@@ -110,10 +110,10 @@ impl Authority {
 /// Returns the refusal reason of a refused or partial response, or `None` if it gives none.
 pub(super) fn reason(document: &Value) -> Option<RefusalReason> {
     use crate::word::Word;
-    let status = text(document, &["response", "status"]).and_then(Status::named)?;
+    let status = text(document, &["response", "status"]).and_then(GovernedStatus::from_word)?;
     let reason = text(document, &["response", "content", "data", "refusal_reason"])?;
-    matches!(status, Status::Refused | Status::Partial)
-        .then(|| RefusalReason::named(reason))
+    matches!(status, GovernedStatus::Refused | GovernedStatus::Partial)
+        .then(|| RefusalReason::from_word(reason))
         .flatten()
 }
 
@@ -131,11 +131,11 @@ pub(super) fn observed_boundaries(document: &Value, handoff: &Value) -> Option<b
     Some(said && text(handoff, &["target_agent", "agent_id"])? == agent)
 }
 
-fn scope(report: &mut Report, document: &Value) {
+fn scope(report: &mut ContractFindings, document: &Value) {
     let claimed = at(document, &["governance", "within_scope"]);
     if observed_scope(document) == Some(false) && claimed == Some(&Value::Bool(true)) {
         let message = "within_scope is attested, but the request is refused as out of scope";
-        let group = Place::Root.key("governance");
+        let group = ValuePath::Root.key("governance");
         let found = report.add(&rule::SCOPE_CONTRADICTED, &group.key("within_scope"), message);
         found.expected_value = Some("false".to_owned());
         found.actual_value = Some("true".to_owned());
@@ -143,8 +143,13 @@ fn scope(report: &mut Report, document: &Value) {
 }
 
 /// Compares a response with the handoff that it answers.
-fn linked(report: &mut Report, document: &Value, handoff: &Value, found: &[ValidationError]) {
-    let request = Place::Root.key("request_context");
+fn linked(
+    report: &mut ContractFindings,
+    document: &Value,
+    handoff: &Value,
+    found: &[ValidationError],
+) {
+    let request = ValuePath::Root.key("request_context");
     let here = request.key("request_id");
     let mut errors = found.iter().filter(|finding| finding.is_error());
     if let Some(first) = errors.next() {
@@ -183,7 +188,7 @@ fn linked(report: &mut Report, document: &Value, handoff: &Value, found: &[Valid
     if let (Some(claimed), Some(target)) = agents
         && claimed != target
     {
-        let group = Place::Root.key("agent");
+        let group = ValuePath::Root.key("agent");
         let here = group.key("agent_id");
         differ(report, &rule::NOT_ADDRESSED, &here, "agent_id", (claimed, target));
     }
@@ -191,14 +196,14 @@ fn linked(report: &mut Report, document: &Value, handoff: &Value, found: &[Valid
     if let (Some((answered, _)), Some((asked, _))) = (time(document), time(handoff))
         && answered < asked
     {
-        let here = Place::Root.key("timestamp");
+        let here = ValuePath::Root.key("timestamp");
         let message = format!("the response is dated {answered}, the handoff {asked}");
         report.add(&rule::ANSWERED_BEFORE, &here, message);
     }
     let claims = at(document, &["governance", "boundaries_respected"]) == Some(&Value::Bool(true));
     let said = at(handoff, &["governance", "boundaries_respected"]);
     if claims && said == Some(&Value::Bool(false)) {
-        let group = Place::Root.key("governance");
+        let group = ValuePath::Root.key("governance");
         let message = "boundaries_respected is attested, but the handoff says that they are not";
         let here = group.key("boundaries_respected");
         let found = report.add(&rule::BOUNDARIES_CONTRADICTED, &here, message);
@@ -208,9 +213,9 @@ fn linked(report: &mut Report, document: &Value, handoff: &Value, found: &[Valid
 }
 
 fn differ(
-    report: &mut Report,
+    report: &mut ContractFindings,
     rule: &'static answerback_findings::Rule,
-    place: &Place<'_>,
+    place: &ValuePath<'_>,
     name: &str,
     (claimed, expected): (&str, &str),
 ) {

@@ -27,7 +27,7 @@ pub struct Accepted<'a> {
     pub scope: &'a [AgentScope],
     /// The four attestations.
     pub claims: [AttestedClaim; 4],
-    /// True if the response is itself a refusal for a security reason, after which work halts.
+    /// True if the response is itself a refusal for a security reason, after which work must stop.
     pub halts: bool,
     /// The findings, none of which is an error.
     pub findings: Vec<ValidationError>,
@@ -51,7 +51,7 @@ impl Verification<'_> {
         matches!(self, Self::Accepted(_))
     }
 
-    /// Returns true if work has to halt. The response was refused for a security reason, or is itself such a
+    /// Returns true if work must stop. The response was refused for a security reason, or is itself such a
     /// refusal.
     pub fn halts(&self) -> bool {
         match self {
@@ -104,14 +104,14 @@ impl Authority {
         handoff: Option<&Value>,
         profile: Profile,
     ) -> Verification<'_> {
-        let judged = self.judge(response, handoff, profile);
-        findings.extend(judged.findings);
+        let check = self.check_with_handoff(response, handoff, profile);
+        findings.extend(check.findings);
         let holds = self.is_sound() && !findings.iter().any(ValidationError::is_error);
         let accepted = holds.then(|| self.accepted(response, handoff)).flatten();
         match accepted {
             Some(accepted) => Verification::Accepted(Accepted { findings, ..accepted }),
             None => {
-                let refused = Refused::of(findings, &judged.handoff, response, handoff);
+                let refused = Refused::of(findings, &check.handoff, response, handoff);
                 Verification::Refused(Box::new(refused))
             }
         }

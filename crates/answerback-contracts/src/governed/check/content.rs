@@ -1,20 +1,20 @@
 //! Checks the content of a response against its type, its status and the reason of a refusal.
 
-use answerback_json::Place;
+use answerback_json::ValuePath;
 use answerback_redaction::is_blank;
 use serde_json::Value;
 
 use super::{Check, Members};
-use crate::governed::{AgentId, ContentType, Format, RefusalReason, Status, rule};
+use crate::governed::{AgentId, ContentType, Format, GovernedStatus, RefusalReason, rule};
 use crate::word::{Word, WordList};
 
 impl<'d> Check<'_, 'd> {
     /// Checks the content. Returns true if the content explains a false flag, or `None` if this stays open.
     pub(super) fn content(
         &mut self,
-        parent: &Place<'_>,
+        parent: &ValuePath<'_>,
         response: &'d Members,
-        status: Option<Status>,
+        status: Option<GovernedStatus>,
     ) -> Option<bool> {
         let expected = "an object with type, data and format";
         let value = self.required(parent, response, "content", expected)?;
@@ -42,7 +42,7 @@ impl<'d> Check<'_, 'd> {
             Value::Object(members) => members.is_empty(),
             _ => false,
         };
-        if empty && status == Some(Status::Success) {
+        if empty && status == Some(GovernedStatus::Success) {
             let expected = "content, since the status is success";
             self.report.wrong(&rule::DATA_EMPTY, &place, data, expected);
         } else if kind == Some(ContentType::Mixed) && !has_text(data, "narrative") {
@@ -50,12 +50,12 @@ impl<'d> Check<'_, 'd> {
             self.report.add(&rule::NARRATIVE_MISSING, &place.key("narrative"), message);
         }
         match status? {
-            Status::Error => self.error(&place, data),
-            Status::Refused => self.refusal(&place, data, Status::Refused),
-            Status::Partial if data.get("refusal_reason").is_some() => {
-                self.refusal(&place, data, Status::Partial)
+            GovernedStatus::Error => self.error(&place, data),
+            GovernedStatus::Refused => self.refusal(&place, data, GovernedStatus::Refused),
+            GovernedStatus::Partial if data.get("refusal_reason").is_some() => {
+                self.refusal(&place, data, GovernedStatus::Partial)
             }
-            Status::Success | Status::Partial => {
+            GovernedStatus::Success | GovernedStatus::Partial => {
                 Some(has_text(data, "explanation") || has_text(data, "error_message"))
             }
         }
@@ -63,7 +63,7 @@ impl<'d> Check<'_, 'd> {
 
     /// Checks the form of an error. Its message counts as an explanation. A missing message is reported here,
     /// so the result is then `None`.
-    fn error(&mut self, place: &Place<'_>, data: &'d Value) -> Option<bool> {
+    fn error(&mut self, place: &ValuePath<'_>, data: &'d Value) -> Option<bool> {
         let rule = &rule::ERROR_FORM_WRONG;
         let Some(members) = data.as_object() else {
             self.report.wrong(rule, place, data, "an object with error_code and error_message");
@@ -84,7 +84,12 @@ impl<'d> Check<'_, 'd> {
     }
 
     /// Checks the form of a refusal with status `refused` or `partial`.
-    fn refusal(&mut self, place: &Place<'_>, data: &'d Value, status: Status) -> Option<bool> {
+    fn refusal(
+        &mut self,
+        place: &ValuePath<'_>,
+        data: &'d Value,
+        status: GovernedStatus,
+    ) -> Option<bool> {
         let wrong = &rule::REFUSAL_FORM_WRONG;
         let Some(members) = data.as_object() else {
             self.report.wrong(wrong, place, data, "an object with refusal_reason and explanation");
@@ -112,9 +117,9 @@ impl<'d> Check<'_, 'd> {
 
     fn refusal_reason(
         &mut self,
-        place: &Place<'_>,
+        place: &ValuePath<'_>,
         members: &'d Members,
-        status: Status,
+        status: GovernedStatus,
     ) -> Option<RefusalReason> {
         let name = "refusal_reason";
         let Some(value) = members.get(name) else {
@@ -124,12 +129,12 @@ impl<'d> Check<'_, 'd> {
         };
         let unknown = &rule::REFUSAL_REASON_UNKNOWN;
         let word = self.report.one_of(unknown, &place.key(name), value, RefusalReason::WORDS)?;
-        let reason = RefusalReason::named(word)?;
+        let reason = RefusalReason::from_word(word)?;
         if reason.status() != status {
             let due = reason.status();
             let message =
                 format!("status is {status}, but the refusal reason {reason} makes it {due}");
-            let response = Place::Root.key("response");
+            let response = ValuePath::Root.key("response");
             let found =
                 self.report.add(&rule::REFUSAL_STATUS_MISMATCH, &response.key("status"), message);
             found.expected_value = Some(due.to_string());
@@ -138,7 +143,7 @@ impl<'d> Check<'_, 'd> {
         Some(reason)
     }
 
-    fn security_flag(&mut self, place: &Place<'_>, members: &Members, is_security: bool) {
+    fn security_flag(&mut self, place: &ValuePath<'_>, members: &Members, is_security: bool) {
         let place = place.key("security_flag");
         match members.get("security_flag") {
             Some(Value::Bool(flag)) if *flag || !is_security => {}

@@ -2,14 +2,14 @@
 //! identity.
 
 use answerback_findings::Rule;
-use answerback_json::Place;
+use answerback_json::ValuePath;
 use serde_json::{Map, Value};
 
-use crate::Report;
+use crate::ContractFindings;
 use crate::governed::{AgentId, AgentIdentity, AgentType, AgentVersion, PromptHash};
 
 /// The rules under which a contract reports problems of an identity.
-pub(crate) struct Rules {
+pub(crate) struct IdentityRules {
     pub(crate) missing: &'static Rule,
     pub(crate) agent_type: &'static Rule,
     pub(crate) agent_id: &'static Rule,
@@ -32,9 +32,9 @@ pub(crate) struct Claimed<'d> {
 
 /// Parses an identity, and reports missing and malformed members.
 pub(crate) fn read<'d>(
-    report: &mut Report,
-    rules: &Rules,
-    place: &Place<'_>,
+    report: &mut ContractFindings,
+    rules: &IdentityRules,
+    place: &ValuePath<'_>,
     agent: &'d Map<String, Value>,
 ) -> Claimed<'d> {
     let missing = rules.missing;
@@ -66,9 +66,9 @@ pub(crate) fn read<'d>(
 
 /// Reports every claimed member that differs from the observed identity.
 pub(crate) fn compare(
-    report: &mut Report,
-    rules: &Rules,
-    place: &Place<'_>,
+    report: &mut ContractFindings,
+    rules: &IdentityRules,
+    place: &ValuePath<'_>,
     claimed: &Claimed<'_>,
     observed: &AgentIdentity,
 ) {

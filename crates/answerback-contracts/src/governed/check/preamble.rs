@@ -1,11 +1,11 @@
 //! Checks the members that responses and handoffs share: the timestamp and the protocol version.
 
 use answerback_findings::{Rule, ValidationError};
-use answerback_json::Place;
+use answerback_json::ValuePath;
 use answerback_json::time::{Timestamp, Zone};
 use serde_json::{Map, Value};
 
-use crate::Report;
+use crate::ContractFindings;
 use crate::form::is_semver;
 use crate::governed::ProtocolVersion;
 use crate::governed::identity::is_newer_edition;
@@ -14,7 +14,7 @@ use crate::governed::identity::is_newer_edition;
 pub(crate) const MOMENT: &str = "a date and time such as 2026-02-11T00:45:15Z";
 
 /// The rules under which a contract reports problems of these members.
-pub(crate) struct Rules {
+pub(crate) struct PreambleRules {
     pub(crate) missing: &'static Rule,
     pub(crate) timestamp: &'static Rule,
     /// The rule for a timestamp without a time zone.
@@ -27,12 +27,16 @@ pub(crate) struct Rules {
 }
 
 /// Checks `timestamp`.
-pub(crate) fn timestamp(report: &mut Report, rules: &Rules, members: &Map<String, Value>) {
-    let Some(time) = report.required(rules.missing, &Place::Root, members, "timestamp", MOMENT)
+pub(crate) fn timestamp(
+    report: &mut ContractFindings,
+    rules: &PreambleRules,
+    members: &Map<String, Value>,
+) {
+    let Some(time) = report.required(rules.missing, &ValuePath::Root, members, "timestamp", MOMENT)
     else {
         return;
     };
-    let place = Place::Root.key("timestamp");
+    let place = ValuePath::Root.key("timestamp");
     match time.as_str().and_then(moment) {
         None => report.wrong(rules.timestamp, &place, time, MOMENT),
         Some((_, Zone::Naive)) => report.wrong(rules.naive, &place, time, "Z or an offset"),
@@ -54,17 +58,22 @@ pub(crate) fn not_in_the_future(
         return None;
     }
     let message = format!("the timestamp {time} is in the future; it is {now} now");
-    let place = Place::Root.key("timestamp").pointer();
+    let place = ValuePath::Root.key("timestamp").pointer();
     Some(ValidationError::of(rule, place).with_message(message).with_actual(time.to_string()))
 }
 
 /// Checks `protocol_version`.
-pub(crate) fn protocol_version(report: &mut Report, rules: &Rules, members: &Map<String, Value>) {
+pub(crate) fn protocol_version(
+    report: &mut ContractFindings,
+    rules: &PreambleRules,
+    members: &Map<String, Value>,
+) {
     let (name, form) = ("protocol_version", ProtocolVersion::EXPECTED);
-    let Some(version) = report.required(rules.missing, &Place::Root, members, name, form) else {
+    let Some(version) = report.required(rules.missing, &ValuePath::Root, members, name, form)
+    else {
         return;
     };
-    let place = Place::Root.key(name);
+    let place = ValuePath::Root.key(name);
     match version.as_str() {
         Some(text) if !is_semver(text) => report.wrong(rules.protocol, &place, version, form),
         Some(text) if !ProtocolVersion::is_valid(text) => {

@@ -14,7 +14,12 @@ const HIDDEN: &str = "[redacted]";
 
 /// Returns a short preview of the value at `place` of a call's arguments. Values that the schema marks as secret
 /// (`writeOnly`, `format: password`) in any branch are redacted.
-pub(crate) fn shown(value: &Value, place: &Pointer, schema: &Schema, preview: &Preview) -> String {
+pub(crate) fn preview_argument(
+    value: &Value,
+    place: &Pointer,
+    schema: &Schema,
+    preview: &Preview,
+) -> String {
     let outline = &schema.outline;
     if !outline.has_secrets() {
         return preview.show_at(place, value);
@@ -33,7 +38,7 @@ pub(crate) fn shown(value: &Value, place: &Pointer, schema: &Schema, preview: &P
 }
 
 /// Returns the arguments with the secret values redacted.
-pub(super) fn hidden<'v>(value: &'v Value, outline: &SchemaOutline) -> Cow<'v, Value> {
+pub(super) fn redact_arguments<'v>(value: &'v Value, outline: &SchemaOutline) -> Cow<'v, Value> {
     if !outline.has_secrets() {
         return Cow::Borrowed(value);
     }

@@ -3,29 +3,29 @@ use super::pointer::push_token;
 
 /// The place of a value during a walk through a document: a chain of borrowed steps up to the root.
 ///
-/// A checker visits every member and rarely finds an error. So a place allocates nothing until [`Place::pointer`] is
+/// A checker visits every member and rarely finds an error. So a place allocates nothing until [`ValuePath::pointer`] is
 /// called.
 #[derive(Clone, Copy, Debug)]
-pub enum Place<'a> {
+pub enum ValuePath<'a> {
     /// The whole document.
     Root,
     /// A member of an object.
-    Key(&'a Place<'a>, &'a str),
+    Key(&'a ValuePath<'a>, &'a str),
     /// An element of an array.
-    Index(&'a Place<'a>, usize),
+    Index(&'a ValuePath<'a>, usize),
 }
 
-impl<'a> Place<'a> {
+impl<'a> ValuePath<'a> {
     /// Returns the place of a member of the object at this place.
     #[must_use]
     pub fn key(&'a self, name: &'a str) -> Self {
-        Place::Key(self, name)
+        ValuePath::Key(self, name)
     }
 
     /// Returns the place of an element of the array at this place.
     #[must_use]
     pub fn index(&'a self, index: usize) -> Self {
-        Place::Index(self, index)
+        ValuePath::Index(self, index)
     }
 
     /// Converts the place to a JSON Pointer.
@@ -37,12 +37,12 @@ impl<'a> Place<'a> {
 
     fn write(&self, text: &mut String) {
         match self {
-            Place::Root => {}
-            Place::Key(parent, name) => {
+            ValuePath::Root => {}
+            ValuePath::Key(parent, name) => {
                 parent.write(text);
                 push_token(text, name);
             }
-            Place::Index(parent, index) => {
+            ValuePath::Index(parent, index) => {
                 parent.write(text);
                 push_token(text, &index.to_string());
             }
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn becomes_a_pointer() {
-        let root = Place::Root;
+        let root = ValuePath::Root;
         let rows = root.key("a/rows");
         let row = rows.index(12);
         assert_eq!(row.key("x").pointer().as_str(), "/a~1rows/12/x");

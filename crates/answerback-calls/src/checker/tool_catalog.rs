@@ -12,17 +12,17 @@ use crate::provider::{ShapeError, Tool, read_tools};
 /// call.
 ///
 /// ```
-/// use answerback_calls::judge::Catalogue;
+/// use answerback_calls::checker::ToolCatalog;
 /// use serde_json::json;
 ///
-/// let catalogue = Catalogue::read(&json!([{"name": "now", "inputSchema": {"type": "object"}}]))?;
-/// assert!(catalogue.schema("now").unwrap().is_ok());
-/// assert!(catalogue.schema("then").is_none());
-/// # Ok::<(), answerback_calls::judge::CatalogueError>(())
+/// let catalog = ToolCatalog::read(&json!([{"name": "now", "inputSchema": {"type": "object"}}]))?;
+/// assert!(catalog.schema("now").unwrap().is_ok());
+/// assert!(catalog.schema("then").is_none());
+/// # Ok::<(), answerback_calls::checker::ToolCatalogError>(())
 /// ```
 #[derive(Debug, Default)]
-pub struct Catalogue {
-    entries: Vec<CatalogueEntry>,
+pub struct ToolCatalog {
+    entries: Vec<ToolCatalogEntry>,
     by_name: HashMap<String, usize>,
     /// The same tools, prepared for comparison with unknown names. This is built at the first call of an
     /// unknown tool.
@@ -30,13 +30,13 @@ pub struct Catalogue {
 }
 
 #[derive(Debug)]
-struct CatalogueEntry {
+struct ToolCatalogEntry {
     name: String,
     source: Arc<Value>,
     compiled: OnceLock<Result<Schema, SchemaError>>,
 }
 
-impl CatalogueEntry {
+impl ToolCatalogEntry {
     fn compile(&self) -> Result<Schema, SchemaError> {
         match &*self.source {
             Value::Null => Err(SchemaError::missing()),
@@ -50,34 +50,34 @@ impl CatalogueEntry {
     }
 }
 
-impl Catalogue {
+impl ToolCatalog {
     /// Parses a list of tools in any provider's format.
     ///
     /// # Errors
     ///
     /// Returns an error if the value is not a list of tools, if no tool in it has a name, or if two tools
     /// share a name.
-    pub fn read(list: &Value) -> Result<Self, CatalogueError> {
+    pub fn read(list: &Value) -> Result<Self, ToolCatalogError> {
         let (_, tools) = read_tools(list)?;
         Self::new(tools.into_iter().map(|Tool { name, input_schema, .. }| (name, input_schema)))
     }
 
-    /// Creates a catalogue from names and schemas.
+    /// Creates a catalog from names and schemas.
     ///
     /// # Errors
     ///
     /// Returns an error if two tools share a name.
-    pub fn new(tools: impl IntoIterator<Item = (String, Value)>) -> Result<Self, CatalogueError> {
-        let mut catalogue = Self::default();
+    pub fn new(tools: impl IntoIterator<Item = (String, Value)>) -> Result<Self, ToolCatalogError> {
+        let mut catalog = Self::default();
         for (name, schema) in tools {
-            let place = catalogue.entries.len();
-            if catalogue.by_name.insert(name.clone(), place).is_some() {
-                return Err(CatalogueError::Twice(name));
+            let place = catalog.entries.len();
+            if catalog.by_name.insert(name.clone(), place).is_some() {
+                return Err(ToolCatalogError::Twice(name));
             }
             let (source, compiled) = (Arc::new(schema), OnceLock::new());
-            catalogue.entries.push(CatalogueEntry { name, source, compiled });
+            catalog.entries.push(ToolCatalogEntry { name, source, compiled });
         }
-        Ok(catalogue)
+        Ok(catalog)
     }
 
     /// Returns the schema of a tool, or `None` if there is no such tool. An unusable schema is an error that
@@ -92,15 +92,17 @@ impl Catalogue {
         self.entries.iter().map(|entry| entry.name.as_str())
     }
 
-    /// Returns the finding for a call of a tool that is not in the catalogue: VAL-008 at the root, with the
+    /// Returns the finding for a call of a tool that is not in the catalog: VAL-008 at the root, with the
     /// nearest tools.
     pub fn unknown_tool(&self, called: &str, arguments: &Value) -> ValidationError {
-        let offered = self.offered.get_or_init(|| {
-            let tools = self.entries.iter();
-            OfferedTools::new(
-                tools.map(|entry| message::Tool { name: &entry.name, schema: &entry.source }),
-            )
-        });
+        let offered =
+            self.offered.get_or_init(|| {
+                let tools = self.entries.iter();
+                OfferedTools::new(tools.map(|entry| message::CandidateTool {
+                    name: &entry.name,
+                    schema: &entry.source,
+                }))
+            });
         offered.unknown(called, arguments)
     }
 }
@@ -108,7 +110,7 @@ impl Catalogue {
 /// The error for a list of tools that cannot be used.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum CatalogueError {
+pub enum ToolCatalogError {
     /// The list has no provider's format.
     #[error(transparent)]
     Shape(#[from] ShapeError),
@@ -135,9 +137,9 @@ mod tests {
             json!([{"name": "a", "parameters": schema}]),
             json!({"toolConfig": {"tools": [{"toolSpec": {"name": "a", "inputSchema": {"json": schema}}}]}}),
         ] {
-            let catalogue = Catalogue::read(&list).unwrap();
-            assert_eq!(catalogue.names().collect::<Vec<_>>(), ["a"], "{list}");
-            assert!(catalogue.schema("a").unwrap().is_ok(), "{list}");
+            let catalog = ToolCatalog::read(&list).unwrap();
+            assert_eq!(catalog.names().collect::<Vec<_>>(), ["a"], "{list}");
+            assert!(catalog.schema("a").unwrap().is_ok(), "{list}");
         }
     }
 
@@ -156,10 +158,10 @@ mod tests {
             }}]},
             {"name": "both", "inputSchema": null, "input_schema": strict},
         ]);
-        let catalogue = Catalogue::read(&list).unwrap();
-        assert_eq!(catalogue.names().count(), 8);
-        for name in catalogue.names() {
-            let schema = catalogue.schema(name).unwrap().unwrap();
+        let catalog = ToolCatalog::read(&list).unwrap();
+        assert_eq!(catalog.names().count(), 8);
+        for name in catalog.names() {
+            let schema = catalog.schema(name).unwrap().unwrap();
             assert!(!schema.is_valid(&json!({"n": "x"})).unwrap(), "{name}");
         }
     }
@@ -176,8 +178,8 @@ mod tests {
             {"name": "empty", "inputSchema": {}},
             {"title": "nameless", "inputSchema": {}},
         ]);
-        let catalogue = Catalogue::read(&list).unwrap();
-        let fault = |name: &str| catalogue.schema(name).unwrap().err().map(ToString::to_string);
+        let catalog = ToolCatalog::read(&list).unwrap();
+        let fault = |name: &str| catalog.schema(name).unwrap().err().map(ToString::to_string);
         let unusable = "the tool's schema cannot be used: ";
         let table = [
             ("good", None),
@@ -188,13 +190,13 @@ mod tests {
             ("foreign", Some("it has no keyword of JSON Schema that checks anything")),
             ("empty", None),
         ];
-        assert_eq!(catalogue.names().count(), table.len());
+        assert_eq!(catalog.names().count(), table.len());
         for (name, expected) in table {
             assert_eq!(fault(name), expected.map(|text| format!("{unusable}{text}")), "{name}");
         }
         // In OpenAI's format, a function without parameters takes no arguments.
         let list = json!([{"type": "function", "function": {"name": "now"}}]);
-        assert!(Catalogue::read(&list).unwrap().schema("now").unwrap().is_ok());
+        assert!(ToolCatalog::read(&list).unwrap().schema("now").unwrap().is_ok());
     }
 
     #[test]
@@ -207,15 +209,15 @@ mod tests {
             ),
             (json!([{"name": "a"}, {"name": "a"}]), "two tools are named \"a\""),
         ] {
-            assert_eq!(Catalogue::read(&list).unwrap_err().to_string(), expected);
+            assert_eq!(ToolCatalog::read(&list).unwrap_err().to_string(), expected);
         }
     }
 
     #[test]
     fn a_schema_is_compiled_once() {
-        let catalogue = Catalogue::read(&json!([{"name": "a", "inputSchema": {"type": "dict"}}]));
-        let catalogue = catalogue.unwrap();
-        let fault = catalogue.schema("a").unwrap().unwrap_err();
-        assert!(std::ptr::eq(fault, catalogue.schema("a").unwrap().unwrap_err()));
+        let catalog = ToolCatalog::read(&json!([{"name": "a", "inputSchema": {"type": "dict"}}]));
+        let catalog = catalog.unwrap();
+        let fault = catalog.schema("a").unwrap().unwrap_err();
+        assert!(std::ptr::eq(fault, catalog.schema("a").unwrap().unwrap_err()));
     }
 }

@@ -5,21 +5,21 @@ use answerback_json::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Judged;
+use super::CheckedCall;
 use crate::call::Schema;
-use crate::message::{ErrorFormatter, Failure, Formatting, Repair, SharedFormatter};
+use crate::message::{CallFailure, ErrorFormatter, Formatting, Repair, SharedFormatter};
 use crate::provider::ToolResult;
-use crate::retry::{Escalation, Outcome, Retry, RetryTracker, TOO_LONG};
+use crate::retry::{AttemptOutcome, Escalation, Retry, RetryTracker, TOO_LONG};
 
-/// What became of a call.
+/// The result of checking and counting a call.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Status"))]
 #[serde(rename_all = "lowercase")]
 #[expect(clippy::exhaustive_enums, reason = "the command line promises exactly these four")]
-pub enum Status {
+pub enum CallStatus {
     /// It may run.
     Ok,
-    /// The model is told what is wrong and may try again.
+    /// The call does not run. The model gets the errors and may try again.
     Retry,
     /// A person is asked; the call does not run.
     Blocked,
@@ -27,7 +27,7 @@ pub enum Status {
     Unchecked,
 }
 
-impl Status {
+impl CallStatus {
     /// Returns the lower-case word used in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -39,85 +39,93 @@ impl Status {
     }
 }
 
-/// The answer to one call: a line of `answerback replay`.
+/// The reply to one call: a line of `answerback replay`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Answer"))]
 #[non_exhaustive]
-pub struct Answer {
+pub struct CallReply {
     /// The id of the call.
     pub tool_call_id: String,
     /// The tool's name, as sent but for secrets.
     pub tool: String,
-    /// Whether no error was found. A valid call is still blocked where a person stopped the calls, or the policy blocks
-    /// valid calls, too.
+    /// True if no error was found. A valid call is still blocked after a person stopped the calls, or if the
+    /// policy blocks valid calls too.
     pub valid: bool,
     /// The number of this attempt, from 1.
     pub attempt: u8,
-    /// How many there may be.
+    /// The number of allowed attempts.
     pub max_attempts: u8,
-    /// What became of it.
-    pub status: Status,
+    /// The result of the call.
+    pub status: CallStatus,
     /// Everything that was found. Of a valid call these are notes that go with its result.
     pub errors: Vec<ValidationError>,
-    /// What would make the call valid; of a valid call, what has. Secrets are left out.
+    /// The repair that would make the call valid or, for a valid call, the repair that was applied. Secrets
+    /// are redacted.
     pub repair: Option<Repair>,
-    /// What the model is told, when the call does not run.
+    /// The result sent to the model if the call does not run.
     pub result: Option<ToolResult>,
-    /// What a person is asked, when one is.
+    /// The question for a person, if the call is escalated.
     pub escalation: Option<Box<Escalation>>,
 }
 
-/// Counts the attempt of a checked call and returns the answer. The caller supplies the clock and the
+/// Counts the attempt of a checked call and returns the reply. The caller supplies the clock and the
 /// randomness as `now` and `random`.
-pub fn answer(
-    judged: Judged<'_>,
+pub fn reply_to(
+    checked: CheckedCall<'_>,
     tracker: &RetryTracker,
     now: Timestamp,
     random: [u8; 10],
-) -> Answer {
-    let outcome = judged.track(tracker, now, random);
-    judged.answer(outcome)
+) -> CallReply {
+    let outcome = checked.track(tracker, now, random);
+    checked.reply(outcome)
 }
 
-impl Judged<'_> {
-    /// Returns the answer after a tracker or a store counted the attempt.
-    pub fn answer(self, outcome: Outcome) -> Answer {
+impl CheckedCall<'_> {
+    /// Returns the reply after a tracker or a store counted the attempt.
+    pub fn reply(self, outcome: AttemptOutcome) -> CallReply {
         let formatter = self.formatter.get();
-        self.answer_with(outcome, formatter)
+        self.reply_with(outcome, formatter)
     }
 
-    /// Returns the answer in the words of this formatter, instead of the formatter that the configuration
+    /// Returns the reply in the words of this formatter, instead of the formatter that the configuration
     /// selects.
-    pub fn answer_with(mut self, outcome: Outcome, formatter: &dyn ErrorFormatter) -> Answer {
+    pub fn reply_with(
+        mut self,
+        outcome: AttemptOutcome,
+        formatter: &dyn ErrorFormatter,
+    ) -> CallReply {
         let max_attempts = self.settings.retry.max_attempts();
         let limit = self.settings.formatting.message_length();
         let (status, attempt, result, escalation) = match outcome {
-            Outcome::Proceed(proceed) => {
-                let status = if self.unchecked.is_some() { Status::Unchecked } else { Status::Ok };
+            AttemptOutcome::Proceed(proceed) => {
+                let status =
+                    if self.unchecked.is_some() { CallStatus::Unchecked } else { CallStatus::Ok };
                 (status, proceed.failed_attempts.saturating_add(1).min(max_attempts), None, None)
             }
-            Outcome::Retry(retry) => {
+            AttemptOutcome::Retry(retry) => {
                 let formatting = &self.settings.formatting;
                 let mut failure = self.failure();
                 failure.repair = self.repair.as_ref().map(Repair::words);
                 let content = message(failure, &retry, formatting, formatter);
                 let result = ToolResult::error(self.tool_call_id.clone(), content);
                 // If a person corrected the arguments, no other proposal is shown.
-                self.repair.take_if(|_| told_correction(&retry, formatting).is_some());
-                (Status::Retry, retry.attempt, Some(result), None)
+                self.repair.take_if(|_| fitting_correction(&retry, formatting).is_some());
+                (CallStatus::Retry, retry.attempt, Some(result), None)
             }
-            Outcome::Blocked(blocked) => {
+            AttemptOutcome::Blocked(blocked) => {
                 let allows_valid = blocked.allows_valid;
                 let id = self.tool_call_id.clone();
                 let result = blocked.escalation.tool_result(id, allows_valid, limit);
-                (Status::Blocked, blocked.attempt, Some(result), Some(blocked.escalation))
+                (CallStatus::Blocked, blocked.attempt, Some(result), Some(blocked.escalation))
             }
-            outcome @ (Outcome::Stopped { .. } | Outcome::Applied | Outcome::Ignored) => {
+            outcome @ (AttemptOutcome::Stopped { .. }
+            | AttemptOutcome::Applied
+            | AttemptOutcome::Ignored) => {
                 let result = outcome.tool_result(&self.tool, &self.tool_call_id, limit);
-                (Status::Blocked, max_attempts, result, None)
+                (CallStatus::Blocked, max_attempts, result, None)
             }
         };
-        Answer {
+        CallReply {
             valid: self.is_valid(),
             tool_call_id: self.tool_call_id,
             tool: self.tool,
@@ -139,10 +147,10 @@ impl Judged<'_> {
     }
 
     /// Returns the data for the message, in case the call does not run. Use it if the attempts are counted
-    /// where the catalogue is not available.
-    pub fn wording(&self) -> Wording {
+    /// where the catalog is not available.
+    pub fn message_inputs(&self) -> MessageInputs {
         let schema = self.schema.filter(|_| !self.is_valid());
-        Wording {
+        MessageInputs {
             tool: self.tool.clone(),
             tool_call_id: self.tool_call_id.clone(),
             findings: self.findings.clone(),
@@ -153,17 +161,17 @@ impl Judged<'_> {
         }
     }
 
-    fn failure(&self) -> Failure<'_> {
-        let mut failure = Failure::new(&self.tool, &self.findings);
+    fn failure(&self) -> CallFailure<'_> {
+        let mut failure = CallFailure::new(&self.tool, &self.findings);
         failure.schema = self.schema.map(Schema::source);
         failure
     }
 }
 
-/// Holds the data for one call's message, independent of the catalogue and the configuration. It owns its
+/// Holds the data for one call's message, independent of the catalog and the configuration. It owns its
 /// data, so a unit of work can store it.
 #[derive(Clone, Debug)]
-pub struct Wording {
+pub struct MessageInputs {
     tool: String,
     tool_call_id: String,
     findings: Vec<ValidationError>,
@@ -173,14 +181,14 @@ pub struct Wording {
     formatter: SharedFormatter,
 }
 
-impl Wording {
-    /// Returns the result for the model if the call does not run. It equals the result of [`Judged::answer`].
-    pub fn result(&self, outcome: &Outcome) -> Option<ToolResult> {
-        let Outcome::Retry(retry) = outcome else {
+impl MessageInputs {
+    /// Returns the result for the model if the call does not run. It equals the result of [`CheckedCall::reply`].
+    pub fn result(&self, outcome: &AttemptOutcome) -> Option<ToolResult> {
+        let AttemptOutcome::Retry(retry) = outcome else {
             let limit = self.formatting.message_length();
             return outcome.tool_result(&self.tool, &self.tool_call_id, limit);
         };
-        let mut failure = Failure::new(&self.tool, &self.findings);
+        let mut failure = CallFailure::new(&self.tool, &self.findings);
         failure.schema = self.schema.as_deref();
         failure.repair = self.repair.as_deref();
         let content = message(failure, retry, &self.formatting, self.formatter.get());
@@ -194,7 +202,7 @@ impl Wording {
 }
 
 fn message(
-    failure: Failure<'_>,
+    failure: CallFailure<'_>,
     retry: &Retry,
     formatting: &Formatting,
     formatter: &dyn ErrorFormatter,
@@ -207,7 +215,7 @@ fn message(
     failure.previous_is_cut = retry.previous_is_cut;
     // If the message limit leaves no room for the correction, the model still learns that there is one.
     let too_long = retry.correction.as_ref().map(|_| TOO_LONG);
-    match (told_correction(retry, formatting), retry.guidance.as_deref().or(too_long)) {
+    match (fitting_correction(retry, formatting), retry.guidance.as_deref().or(too_long)) {
         // The correction replaces the whole message, so that nothing contradicts it.
         (Some(correction), _) => correction.to_owned(),
         (None, Some(guidance)) => guided(guidance, &failure, formatting, formatter),
@@ -216,7 +224,7 @@ fn message(
 }
 
 /// Returns a person's correction if it fits into the message limit.
-fn told_correction<'r>(retry: &'r Retry, formatting: &Formatting) -> Option<&'r str> {
+fn fitting_correction<'r>(retry: &'r Retry, formatting: &Formatting) -> Option<&'r str> {
     let fits = |words: &&str| words.chars().count() < formatting.message_length();
     retry.correction.as_deref().filter(fits)
 }
@@ -225,7 +233,7 @@ fn told_correction<'r>(retry: &'r Retry, formatting: &Formatting) -> Option<&'r 
 /// room are dropped entirely, because the message must be complete.
 fn guided(
     guidance: &str,
-    failure: &Failure<'_>,
+    failure: &CallFailure<'_>,
     formatting: &Formatting,
     formatter: &dyn ErrorFormatter,
 ) -> String {
@@ -245,11 +253,11 @@ mod tests {
 
     use super::*;
     use crate::case::Decision;
+    use crate::checker::{CallRequest, ToolCatalog, check_call};
     use crate::config::ValidationConfig;
-    use crate::judge::{CallLine, Catalogue, judge};
 
-    fn catalogue() -> Catalogue {
-        Catalogue::read(&json!([
+    fn catalog() -> ToolCatalog {
+        ToolCatalog::read(&json!([
             {"name": "read_file", "inputSchema": {
                 "type": "object",
                 "properties": {
@@ -271,19 +279,20 @@ mod tests {
     }
 
     /// Returns the answers to calls of one conversation.
-    fn answers(config: &ValidationConfig, calls: &[(&str, Value)]) -> Vec<Answer> {
-        let (catalogue, tracker) = (catalogue(), RetryTracker::new(config));
+    fn answers(config: &ValidationConfig, calls: &[(&str, Value)]) -> Vec<CallReply> {
+        let (catalog, tracker) = (catalog(), RetryTracker::new(config));
         let now = Timestamp::from_unix_millis(0);
         let answered = calls.iter().enumerate().map(|(index, (tool, arguments))| {
-            let line = CallLine::new(*tool, arguments.clone()).with_id(format!("c{}", index + 1));
-            let judged = judge(&catalogue, line, config, Limits::default());
-            answer(judged, &tracker, now, [1; 10])
+            let line =
+                CallRequest::new(*tool, arguments.clone()).with_id(format!("c{}", index + 1));
+            let checked = check_call(&catalog, line, config, Limits::default());
+            reply_to(checked, &tracker, now, [1; 10])
         });
         answered.collect()
     }
 
-    fn contents(answers: &[Answer]) -> String {
-        let content = |answer: &Answer| {
+    fn contents(answers: &[CallReply]) -> String {
+        let content = |answer: &CallReply| {
             let told = answer.result.as_ref().map_or("-", |result| result.content.as_str());
             format!("{} {}\n{told}", answer.tool_call_id, answer.status.as_str())
         };
@@ -301,7 +310,7 @@ mod tests {
     fn a_tool_has_a_formatter_of_its_own() {
         struct Long;
         impl ErrorFormatter for Long {
-            fn advice(&self, _: &Failure<'_>) -> Option<String> {
+            fn advice(&self, _: &CallFailure<'_>) -> Option<String> {
                 Some(format!("Send one statement. {}", "word ".repeat(500)))
             }
         }
@@ -323,12 +332,12 @@ mod tests {
         }));
         let content = contents(&answers(&selected, &[("read_file", json!({}))]));
         assert!(content.contains("list the directory first"), "{content}");
-        // The wording gives the same result without the catalogue.
-        let catalogue = catalogue();
-        let line = CallLine::new("read_file", json!({}));
-        let judged = judge(&catalogue, line, &selected, Limits::default());
-        let outcome = judged.as_attempt(1, Timestamp::from_unix_millis(0), [1; 10]);
-        let result = judged.wording().result(&outcome).unwrap();
+        // The wording gives the same result without the catalog.
+        let catalog = catalog();
+        let line = CallRequest::new("read_file", json!({}));
+        let checked = check_call(&catalog, line, &selected, Limits::default());
+        let outcome = checked.as_attempt(1, Timestamp::from_unix_millis(0), [1; 10]);
+        let result = checked.message_inputs().result(&outcome).unwrap();
         assert!(result.content.contains("list the directory first"), "{}", result.content);
     }
 
@@ -398,15 +407,15 @@ mod tests {
 
     #[test]
     fn the_words_are_the_same_wherever_attempts_are_counted() {
-        let (catalogue, config) = (catalogue(), ValidationConfig::default());
+        let (catalog, config) = (catalog(), ValidationConfig::default());
         let (tracker, now) = (RetryTracker::new(2), Timestamp::from_unix_millis(0));
         for arguments in [json!({"lines": ["1"]}), json!({"path": 7}), json!({"path": 8})] {
-            let line = CallLine::new("read_file", arguments).with_id("c");
-            let judged = judge(&catalogue, line, &config, Limits::default());
-            let outcome = judged.track(&tracker, now, [1; 10]);
-            let elsewhere = judged.wording().result(&outcome);
+            let line = CallRequest::new("read_file", arguments).with_id("c");
+            let checked = check_call(&catalog, line, &config, Limits::default());
+            let outcome = checked.track(&tracker, now, [1; 10]);
+            let elsewhere = checked.message_inputs().result(&outcome);
             assert!(elsewhere.is_some());
-            assert_eq!(elsewhere, judged.answer(outcome).result);
+            assert_eq!(elsewhere, checked.reply(outcome).result);
         }
     }
 
@@ -468,9 +477,9 @@ mod tests {
         assert_eq!(
             seen,
             [
-                (Status::Unchecked, true, 0, 1),
-                (Status::Retry, false, 1, 1),
-                (Status::Ok, true, 1, 1),
+                (CallStatus::Unchecked, true, 0, 1),
+                (CallStatus::Retry, false, 1, 1),
+                (CallStatus::Ok, true, 1, 1),
             ]
         );
     }
@@ -479,10 +488,10 @@ mod tests {
     fn repairs_are_offered_or_applied_or_neither() {
         let arguments = json!({"path": "x", "lines": "[1, 2]"});
         for (mode, status, repairs) in [
-            ("off", Status::Retry, false),
-            ("offer", Status::Retry, true),
-            ("apply_lossless", Status::Ok, true),
-            ("apply_safe", Status::Ok, true),
+            ("off", CallStatus::Retry, false),
+            ("offer", CallStatus::Retry, true),
+            ("apply_lossless", CallStatus::Ok, true),
+            ("apply_safe", CallStatus::Ok, true),
         ] {
             let config = config(json!({"repair": mode}));
             let answers = answers(&config, &[("read_file", arguments.clone())]);
@@ -502,17 +511,17 @@ mod tests {
     #[test]
     fn names_of_a_call_are_printed_without_secrets() {
         let secret = "sk-proj-Zk3Qw9Lm2Xv8Rt5Yb7Nc4Hd6Jf1Gs0Pa";
-        let (catalogue, config) = (catalogue(), ValidationConfig::default());
+        let (catalog, config) = (catalog(), ValidationConfig::default());
         let tracker = RetryTracker::new(&config);
-        let line = CallLine::new(secret, json!({ secret: secret }))
+        let line = CallRequest::new(secret, json!({ secret: secret }))
             .with_id(secret)
             .with_conversation(secret);
-        let line = CallLine { model: Some(secret.to_owned()), ..line };
-        let judged = judge(&catalogue, line, &config, Limits::default());
-        assert!(!judged.key().as_str().contains(secret));
-        assert_eq!(judged.model.as_deref(), Some("[redacted: API key]"));
-        let line = serde_json::to_string(&answer(
-            judged,
+        let line = CallRequest { model: Some(secret.to_owned()), ..line };
+        let checked = check_call(&catalog, line, &config, Limits::default());
+        assert!(!checked.key().as_str().contains(secret));
+        assert_eq!(checked.model.as_deref(), Some("[redacted: API key]"));
+        let line = serde_json::to_string(&reply_to(
+            checked,
             &tracker,
             Timestamp::from_unix_millis(0),
             [1; 10],
@@ -537,9 +546,9 @@ mod tests {
             "D681PevKs",
             "550e8400-e29b-41d4-a716-446655440000",
         ] {
-            let line = CallLine::new("read_file", json!({})).with_id(id);
-            let (catalogue, config) = (catalogue(), ValidationConfig::default());
-            assert_eq!(judge(&catalogue, line, &config, Limits::default()).tool_call_id, id);
+            let line = CallRequest::new("read_file", json!({})).with_id(id);
+            let (catalog, config) = (catalog(), ValidationConfig::default());
+            assert_eq!(check_call(&catalog, line, &config, Limits::default()).tool_call_id, id);
         }
     }
 
@@ -555,7 +564,7 @@ mod tests {
             .collect();
         let answers = answers(&config, &calls);
         let last = answers.last().unwrap();
-        assert_eq!((last.status, last.attempt), (Status::Blocked, 10));
+        assert_eq!((last.status, last.attempt), (CallStatus::Blocked, 10));
         let content = &last.result.as_ref().unwrap().content;
         assert!(content.chars().count() < 500, "{content}");
         assert!(content.contains("after 10 attempts") && content.contains("Attempt 10: "));
@@ -574,37 +583,44 @@ mod tests {
 
     #[test]
     fn a_persons_words_come_first() {
-        let (catalogue, config) = (catalogue(), ValidationConfig::default());
+        let (catalog, config) = (catalog(), ValidationConfig::default());
         let (tracker, now) = (RetryTracker::new(3), Timestamp::from_unix_millis(0));
-        let judged =
-            || judge(&catalogue, CallLine::new("read_file", json!({})), &config, Limits::default());
-        let blocked = (0..3).map(|_| answer(judged(), &tracker, now, [1; 10])).last().unwrap();
+        let checked = || {
+            check_call(
+                &catalog,
+                CallRequest::new("read_file", json!({})),
+                &config,
+                Limits::default(),
+            )
+        };
+        let blocked = (0..3).map(|_| reply_to(checked(), &tracker, now, [1; 10])).last().unwrap();
         let case = blocked.escalation.unwrap().id;
         let decision = Decision::Respond { message: "The file is README.md.".to_owned() };
-        tracker.decide(judged().key(), &case, &decision, now);
-        let told = answer(judged(), &tracker, now, [1; 10]).result.unwrap().content;
+        tracker.decide(checked().key(), &case, &decision, now);
+        let told = reply_to(checked(), &tracker, now, [1; 10]).result.unwrap().content;
         assert!(told.starts_with("A person answered: The file is README.md.\n\nValidation failed"));
     }
 
     #[test]
     fn a_correction_is_all_that_is_told() {
-        let catalogue = catalogue();
+        let catalog = catalog();
         let wrong = json!({"path": 7, "lines": [1, "2"]});
         for (length, characters, is_told) in
             [(2000, 1, true), (500, 300, true), (500, 600, false), (800, 900, false)]
         {
             let config = config(json!({"formatting": {"max_message_length": length}}));
             let (tracker, now) = (RetryTracker::new(&config), Timestamp::from_unix_millis(0));
-            let judged = || {
-                let line = CallLine::new("read_file", wrong.clone());
-                judge(&catalogue, line, &config, Limits::default())
+            let checked = || {
+                let line = CallRequest::new("read_file", wrong.clone());
+                check_call(&catalog, line, &config, Limits::default())
             };
-            let blocked = (0..3).map(|_| answer(judged(), &tracker, now, [1; 10])).last().unwrap();
+            let blocked =
+                (0..3).map(|_| reply_to(checked(), &tracker, now, [1; 10])).last().unwrap();
             let case = blocked.escalation.unwrap().id;
             let arguments = json!({"path": "a".repeat(characters)});
             let decision = Decision::Modify { arguments: arguments.clone() };
-            tracker.decide(judged().key(), &case, &decision, now);
-            let answer = answer(judged(), &tracker, now, [1; 10]);
+            tracker.decide(checked().key(), &case, &decision, now);
+            let answer = reply_to(checked(), &tracker, now, [1; 10]);
             let told = answer.result.unwrap().content;
             assert!(told.chars().count() < length, "{told}");
             // No other text may look like arguments to send.

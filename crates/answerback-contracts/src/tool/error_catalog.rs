@@ -3,17 +3,17 @@ use std::borrow::Cow;
 /// The error codes that tools may use: those of the contract, and those that a project registers.
 ///
 /// ```
-/// use answerback_contracts::tool::Catalogue;
+/// use answerback_contracts::tool::ErrorCatalog;
 ///
-/// let codes = Catalogue::default().with_code("QUOTA_EXCEEDED", "the monthly quota is used up");
+/// let codes = ErrorCatalog::default().with_code("QUOTA_EXCEEDED", "the monthly quota is used up");
 /// assert!(codes.contains("IO_ERROR") && codes.contains("QUOTA_EXCEEDED"));
 /// ```
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Catalogue {
+pub struct ErrorCatalog {
     registered: Vec<(Cow<'static, str>, Cow<'static, str>)>,
 }
 
-impl Catalogue {
+impl ErrorCatalog {
     /// Registers a code of the project, with its meaning.
     #[must_use]
     pub fn with_code(

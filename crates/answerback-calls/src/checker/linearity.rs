@@ -4,12 +4,12 @@ use answerback_json::{Limits, Timestamp};
 use answerback_redaction::testing::{grows_linearly, pieces};
 use serde_json::json;
 
-use super::{CallLine, Catalogue, judge};
+use super::{CallRequest, ToolCatalog, check_call};
 use crate::config::ValidationConfig;
 use crate::retry::RetryTracker;
 
 /// Runs all searches for one call, from its arguments to its output line.
-fn answer(arguments: &serde_json::Value) {
+fn reply(arguments: &serde_json::Value) {
     let leaf = json!({"type": "object", "properties": {"leaf": {"type": "integer"}}, "additionalProperties": false});
     let schema = json!({
         "type": "object",
@@ -21,21 +21,21 @@ fn answer(arguments: &serde_json::Value) {
         "additionalProperties": false,
     });
     let config = ValidationConfig::default();
-    let catalogue = Catalogue::read(&json!([{"name": "tool", "inputSchema": schema}])).unwrap();
+    let catalog = ToolCatalog::read(&json!([{"name": "tool", "inputSchema": schema}])).unwrap();
     let tracker = RetryTracker::new(&config);
     for attempt in 0..3 {
         let line =
             json!({"id": attempt, "tool": "tool", "arguments": arguments, "conversation": "c"});
-        let line = CallLine::read(line.to_string().as_bytes(), Limits::default()).unwrap();
-        let judged = judge(&catalogue, line, &config, Limits::default());
+        let line = CallRequest::read(line.to_string().as_bytes(), Limits::default()).unwrap();
+        let checked = check_call(&catalog, line, &config, Limits::default());
         let now = Timestamp::from_unix_millis(1_800_000_000_000);
-        let outcome = judged.track(&tracker, now, [7; 10]);
-        serde_json::to_string(&judged.answer(outcome)).unwrap();
+        let outcome = checked.track(&tracker, now, [7; 10]);
+        serde_json::to_string(&checked.reply(outcome)).unwrap();
     }
 }
 
 #[test]
-fn the_way_of_a_call_costs_what_its_arguments_do() {
+fn checking_a_call_takes_linear_time() {
     for piece in pieces().iter().step_by(12) {
         let places: [&dyn Fn(&str) -> serde_json::Value; 4] = [
             &|text| json!({"count": text, "mode": text, "short": text, "either": text}),
@@ -44,7 +44,7 @@ fn the_way_of_a_call_costs_what_its_arguments_do() {
             &|text| json!({"other": {"name": "DB_PASSWORD", "value": text}, "count": {"deep": [text]}}),
         ];
         for place in places {
-            grows_linearly(piece, |text| answer(&place(text))).unwrap();
+            grows_linearly(piece, |text| reply(&place(text))).unwrap();
         }
     }
 }

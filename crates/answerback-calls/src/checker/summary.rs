@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use answerback_parse::Confidence;
 use serde::Serialize;
 
-use super::Judged;
-use crate::retry::{FailureTally, Outcome};
+use super::CheckedCall;
+use crate::retry::{AttemptOutcome, FailureTally};
 
 /// The most models that are counted by name.
 const MOST_MODELS: usize = 1000;
@@ -14,10 +14,10 @@ const OTHER: &str = "(other)";
 /// Summarizes a log of calls: the failure rates by tool, model, place and code, and the outcomes of the
 /// failing calls.
 ///
-/// [`Summary::add`] counts each call. [`Summary::finish`] adds the counts of the tracker's tally.
+/// [`CallSummary::add`] counts each call. [`CallSummary::finish`] adds the counts of the tracker's tally.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Summary {
+pub struct CallSummary {
     /// The number of calls.
     pub calls: u64,
     /// The number of calls with an error.
@@ -35,7 +35,7 @@ pub struct Summary {
     /// The counts by model, if the log names it, most failures first.
     pub models: Vec<Share>,
     /// The counts by error code, most frequent first.
-    pub codes: Vec<Counted>,
+    pub codes: Vec<CodeCount>,
     /// The counts by tool, place and error code, most frequent first.
     pub places: Vec<PlaceCount>,
     /// The places in schemas that look wrong.
@@ -89,7 +89,7 @@ pub struct Share {
 /// Counts the calls that failed with one error code.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Counted {
+pub struct CodeCount {
     /// The error code.
     pub code: String,
     /// The number of failing calls with this code.
@@ -128,14 +128,14 @@ pub struct SuspectPlace {
     pub failed: u64,
 }
 
-impl Summary {
+impl CallSummary {
     /// Counts a call and its outcome.
-    pub fn add(&mut self, judged: &Judged<'_>, outcome: &Outcome) {
-        let failed = !judged.is_valid();
+    pub fn add(&mut self, checked: &CheckedCall<'_>, outcome: &AttemptOutcome) {
+        let failed = !checked.is_valid();
         self.calls += 1;
         self.failed += u64::from(failed);
-        self.unchecked += u64::from(judged.unchecked.is_some());
-        if let Some(model) = &judged.model {
+        self.unchecked += u64::from(checked.unchecked.is_some());
+        if let Some(model) = &checked.model {
             let is_known = self.by_model.len() < MOST_MODELS || self.by_model.contains_key(model);
             let name = if is_known { model.as_str() } else { OTHER };
             let (calls, failures) = match self.by_model.get_mut(name) {
@@ -146,16 +146,17 @@ impl Summary {
             *failures += u64::from(failed);
         }
         self.attempts.add(outcome, failed);
-        if let Some(repair) = &judged.repair {
+        if let Some(repair) = &checked.repair {
             match repair.confidence {
                 Confidence::Safe => self.repairs.safe += 1,
                 Confidence::Guess => self.repairs.guess += 1,
             }
-            let is_escalated = matches!(outcome, Outcome::Blocked(blocked) if blocked.is_new);
+            let is_escalated =
+                matches!(outcome, AttemptOutcome::Blocked(blocked) if blocked.is_new);
             self.repairs.escalations += u64::from(is_escalated);
         }
         if failed {
-            let mut codes: Vec<&str> = judged
+            let mut codes: Vec<&str> = checked
                 .findings
                 .iter()
                 .filter(|finding| finding.is_error())
@@ -190,7 +191,7 @@ impl Summary {
             .map(|(name, (calls, failed))| Share::new(name, *calls, *failed))
             .collect();
         let codes = std::mem::take(&mut self.by_code);
-        self.codes = codes.into_iter().map(|(code, failed)| Counted { code, failed }).collect();
+        self.codes = codes.into_iter().map(|(code, failed)| CodeCount { code, failed }).collect();
         // The sorts are stable, so equal entries stay in the order of their names.
         self.tools.sort_by_key(|share| std::cmp::Reverse(share.failed));
         self.models.sort_by_key(|share| std::cmp::Reverse(share.failed));
@@ -212,22 +213,22 @@ impl Summary {
 }
 
 impl AttemptSummary {
-    fn add(&mut self, outcome: &Outcome, failed: bool) {
+    fn add(&mut self, outcome: &AttemptOutcome, failed: bool) {
         let attempt = match outcome {
-            Outcome::Retry(retry) => retry.attempt,
-            Outcome::Blocked(blocked) if blocked.is_new => {
+            AttemptOutcome::Retry(retry) => retry.attempt,
+            AttemptOutcome::Blocked(blocked) if blocked.is_new => {
                 self.escalations += 1;
                 blocked.attempt
             }
-            Outcome::Proceed(proceed) => {
+            AttemptOutcome::Proceed(proceed) => {
                 self.corrected += u64::from(!failed && proceed.failed_attempts > 0);
                 return;
             }
-            Outcome::Blocked(_) | Outcome::Stopped { .. } => {
+            AttemptOutcome::Blocked(_) | AttemptOutcome::Stopped { .. } => {
                 self.turned_away += 1;
                 return;
             }
-            Outcome::Applied | Outcome::Ignored => return,
+            AttemptOutcome::Applied | AttemptOutcome::Ignored => return,
         };
         let index = usize::from(attempt.saturating_sub(1));
         if self.failed.len() <= index {
@@ -255,17 +256,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::checker::{CallRequest, ToolCatalog, check_call};
     use crate::config::ValidationConfig;
-    use crate::judge::{CallLine, Catalogue, judge};
     use crate::retry::RetryTracker;
 
     #[test]
     fn counts_by_tool_model_place_and_code() {
         let schema = json!({"properties": {"n": {"type": "integer"}}, "required": ["n"]});
-        let catalogue = Catalogue::read(&json!([{"name": "t", "inputSchema": schema}])).unwrap();
+        let catalog = ToolCatalog::read(&json!([{"name": "t", "inputSchema": schema}])).unwrap();
         let config = ValidationConfig::default();
         let (tracker, now) = (RetryTracker::new(&config), Timestamp::from_unix_millis(0));
-        let mut summary = Summary::default();
+        let mut summary = CallSummary::default();
         for index in 0..24 {
             let arguments = if index % 2 == 0 { json!({"n": "x"}) } else { json!({"n": 1}) };
             // Three conversations: one corrects each mistake, one is never valid, one is always valid.
@@ -274,10 +275,10 @@ mod tests {
                 1 => ("b", json!({})),
                 _ => ("c", json!({"n": 1})),
             };
-            let mut line = CallLine::new("t", arguments).with_conversation(conversation);
+            let mut line = CallRequest::new("t", arguments).with_conversation(conversation);
             line.model = Some(format!("model {conversation}"));
-            let judged = judge(&catalogue, line, &config, answerback_json::Limits::default());
-            summary.add(&judged, &judged.track(&tracker, now, [0; 10]));
+            let checked = check_call(&catalog, line, &config, answerback_json::Limits::default());
+            summary.add(&checked, &checked.track(&tracker, now, [0; 10]));
         }
         let summary = summary.finish(&tracker.tally());
         insta::assert_snapshot!(serde_json::to_string_pretty(&summary).unwrap(), @r#"

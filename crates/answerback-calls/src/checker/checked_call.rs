@@ -6,25 +6,26 @@ use answerback_json::{Limits, Pointer, Timestamp};
 use answerback_parse::{Confidence, Malformed, parse_arguments};
 use serde_json::Value;
 
-use super::{CallLine, Catalogue};
-use crate::call::{Options, Schema, SchemaError, check};
+use super::{CallRequest, ToolCatalog};
+use crate::call::{CheckOptions, Schema, SchemaError, check};
 use crate::config::{RepairMode, ToolSettings, ValidationConfig};
 use crate::message::{Repair, SharedFormatter, repair, repair_malformed};
 use crate::retry::{
-    Call, Context, Event, HideSecrets, Outcome, RetryKey, RetryTracker, Sent, State, Turn, step,
+    AttemptOutcome, Context, HideSecrets, RetryEvent, RetryKey, RetryState, RetryTracker, Sent,
+    TrackedCall, Turn, step,
 };
 
 /// The arguments of a call after parsing.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a text is JSON or it is not")]
-pub enum Heard {
+pub enum ParsedArguments {
     /// A JSON value.
     Value(Value),
     /// A text that is not JSON.
     Text(String),
 }
 
-impl Heard {
+impl ParsedArguments {
     /// Returns the value, or `None` for a text that is not JSON.
     pub fn value(&self) -> Option<&Value> {
         match self {
@@ -45,13 +46,13 @@ impl Heard {
 /// attempts yet.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Judged<'c> {
+pub struct CheckedCall<'c> {
     /// The id of this call, with secrets redacted; empty if the line had none.
     pub tool_call_id: String,
     /// The tool's name as sent, with secrets redacted.
     pub tool: String,
     /// The arguments as sent, or as an applied repair changed them.
-    pub arguments: Heard,
+    pub arguments: ParsedArguments,
     /// The model that made the call, if it is known.
     pub model: Option<String>,
     /// All findings, errors first, then ordered by place. A call without an error is valid.
@@ -70,31 +71,31 @@ pub struct Judged<'c> {
     is_unknown_tool: bool,
     turn: Option<Turn>,
     /// The arguments for display, with the parts redacted that the schema hides; `None` if it hides none.
-    shown: Option<Value>,
+    displayed_arguments: Option<Value>,
 }
 
 /// Checks one call by itself: parses its arguments and checks them against the tool's schema. The same call
 /// gives the same result on any thread.
 ///
-/// - A tool that is not in the catalogue gives VAL-008 at the root, with the nearest tools.
+/// - A tool that is not in the catalog gives VAL-008 at the root, with the nearest tools.
 /// - Arguments that are not JSON, or that repeat a name, give VAL-004 and are not checked further.
 /// - A schema that cannot be used leaves the call unchecked.
 /// - A repair that makes the call valid is proposed. It is applied if it is safe and the settings allow it.
 ///   The errors are then reported as warnings.
-pub fn judge<'c>(
-    catalogue: &'c Catalogue,
-    line: CallLine,
+pub fn check_call<'c>(
+    catalog: &'c ToolCatalog,
+    line: CallRequest,
     config: &'c ValidationConfig,
     limits: Limits,
-) -> Judged<'c> {
+) -> CheckedCall<'c> {
     let settings = config.of(&line.tool);
     let formatter = config.formatter(&line.tool);
-    let mut judged = Judged {
+    let mut checked = CheckedCall {
         conversation: line.conversation.unwrap_or_default(),
         key: OnceLock::new(),
         tool_call_id: line.id.unwrap_or_default(),
         tool: line.tool,
-        arguments: Heard::Value(Value::Null),
+        arguments: ParsedArguments::Value(Value::Null),
         model: line.model,
         findings: line.findings,
         unchecked: None,
@@ -104,36 +105,36 @@ pub fn judge<'c>(
         formatter,
         is_unknown_tool: false,
         turn: line.turn,
-        shown: None,
+        displayed_arguments: None,
     };
     let mut malformed = None;
     match parse_arguments(line.arguments, limits) {
         Ok(document) => {
-            judged.arguments = Heard::Value(document.value);
-            judged.findings.extend(document.findings);
+            checked.arguments = ParsedArguments::Value(document.value);
+            checked.findings.extend(document.findings);
         }
         Err((text, error)) => {
-            judged.arguments = Heard::Text(text);
-            judged.findings = vec![error.finding()];
+            checked.arguments = ParsedArguments::Text(text);
+            checked.findings = vec![error.finding()];
             malformed = Some(error);
         }
     }
-    match catalogue.schema(&judged.tool) {
+    match catalog.schema(&checked.tool) {
         None => {
             let reading = malformed.as_ref().and_then(Malformed::reading);
             let meant = reading.map(|reading| &reading.value);
-            let arguments = judged.arguments.value().or(meant).unwrap_or(&Value::Null);
-            judged.is_unknown_tool = true;
-            judged.findings = vec![catalogue.unknown_tool(&judged.tool, arguments)];
+            let arguments = checked.arguments.value().or(meant).unwrap_or(&Value::Null);
+            checked.is_unknown_tool = true;
+            checked.findings = vec![catalog.unknown_tool(&checked.tool, arguments)];
         }
-        Some(Ok(schema)) => judged.check(schema, malformed.as_ref()),
+        Some(Ok(schema)) => checked.check(schema, malformed.as_ref()),
         // Arguments that are not JSON are an error even if the schema cannot be used.
-        Some(Err(fault)) if judged.is_valid() => judged.pass_unchecked(fault.clone()),
+        Some(Err(fault)) if checked.is_valid() => checked.pass_unchecked(fault.clone()),
         Some(Err(_)) => {}
     }
-    judged.tidy();
-    judged.hide_secrets_in_names();
-    judged
+    checked.tidy();
+    checked.hide_secrets_in_names();
+    checked
 }
 
 /// Redacts secrets in a text that models or callers choose, such as the name of an unknown tool.
@@ -143,7 +144,7 @@ fn hide_secrets(text: &mut String) {
     }
 }
 
-impl<'c> Judged<'c> {
+impl<'c> CheckedCall<'c> {
     /// Returns true if no error was found. A call that could not be checked counts as valid.
     pub fn is_valid(&self) -> bool {
         !self.findings.iter().any(ValidationError::is_error)
@@ -155,7 +156,7 @@ impl<'c> Judged<'c> {
         self.key.get_or_init(|| RetryKey::of_conversation(&self.conversation, &self.tool))
     }
 
-    /// Returns true if the catalogue has no such tool.
+    /// Returns true if the catalog has no such tool.
     pub fn is_unknown_tool(&self) -> bool {
         self.is_unknown_tool
     }
@@ -172,19 +173,25 @@ impl<'c> Judged<'c> {
 
     /// Returns the call in the form in which attempts are counted. `random` is used for the id of an
     /// escalation.
-    pub fn call(&self, random: [u8; 10]) -> Call<'_> {
+    pub fn call(&self, random: [u8; 10]) -> TrackedCall<'_> {
         let arguments = self.arguments.sent();
-        let mut call = Call::new(&self.tool, &self.tool_call_id, arguments, &self.findings, random)
-            .with_unchecked(self.unchecked.is_some())
-            .with_unknown_tool(self.is_unknown_tool);
+        let mut call =
+            TrackedCall::new(&self.tool, &self.tool_call_id, arguments, &self.findings, random)
+                .with_unchecked(self.unchecked.is_some())
+                .with_unknown_tool(self.is_unknown_tool);
         call.turn = self.turn;
-        call.shown = self.shown.as_ref();
+        call.displayed_arguments = self.displayed_arguments.as_ref();
         call
     }
 
     /// Counts the call and returns the outcome. A call without a turn is a turn of its own, so all earlier
     /// attempts count as answered.
-    pub fn track(&self, tracker: &RetryTracker, now: Timestamp, random: [u8; 10]) -> Outcome {
+    pub fn track(
+        &self,
+        tracker: &RetryTracker,
+        now: Timestamp,
+        random: [u8; 10],
+    ) -> AttemptOutcome {
         let call = self.call(random);
         if call.turn.is_none() && call.is_failing() {
             tracker.delivered(self.key(), now);
@@ -194,31 +201,32 @@ impl<'c> Judged<'c> {
 
     /// Returns the outcome of the call as attempt number `attempt`, if nothing is known about the attempts
     /// before it.
-    pub fn as_attempt(&self, attempt: u8, now: Timestamp, random: [u8; 10]) -> Outcome {
+    pub fn as_attempt(&self, attempt: u8, now: Timestamp, random: [u8; 10]) -> AttemptOutcome {
         let call = self.call(random);
         let context = Context::new(&self.settings.retry, &HideSecrets, now);
-        let state = State::after(attempt.saturating_sub(1), &call, &context);
-        step(state, Event::Call(call), &context).outcome
+        let state = RetryState::after(attempt.saturating_sub(1), &call, &context);
+        step(state, RetryEvent::Call(call), &context).outcome
     }
 
     fn check(&mut self, schema: &'c Schema, malformed: Option<&Malformed>) {
         self.schema = Some(schema);
-        let options = Options::default()
+        let options = CheckOptions::default()
             .with_strict(self.settings.strict)
             .with_formats(self.settings.formats)
             .with_max_value_preview(self.settings.formatting.max_value_preview);
         match &self.arguments {
-            Heard::Value(value) if self.is_valid() => match check(schema, value, options) {
+            ParsedArguments::Value(value) if self.is_valid() => match check(schema, value, options)
+            {
                 Ok(findings) => self.findings.extend(findings),
                 Err(fault) => self.pass_unchecked(fault),
             },
             // A secret of the schema could be anywhere in a text that is not JSON, so no value is shown.
-            Heard::Text(_) if schema.has_secrets() => {
+            ParsedArguments::Text(_) if schema.has_secrets() => {
                 for finding in &mut self.findings {
                     finding.actual_value = None;
                 }
             }
-            Heard::Value(_) | Heard::Text(_) => {}
+            ParsedArguments::Value(_) | ParsedArguments::Text(_) => {}
         }
         if self.is_valid() {
             return;
@@ -226,15 +234,17 @@ impl<'c> Judged<'c> {
         if self.settings.repair.unwrap_or_default() != RepairMode::Off {
             self.repair = match (&self.arguments, malformed) {
                 (_, Some(malformed)) => repair_malformed(schema, malformed, options),
-                (Heard::Value(value), None) => repair(schema, value, &self.findings, options),
-                (Heard::Text(_), None) => None,
+                (ParsedArguments::Value(value), None) => {
+                    repair(schema, value, &self.findings, options)
+                }
+                (ParsedArguments::Text(_), None) => None,
             };
             self.apply_repair();
         }
         if schema.has_secrets() {
-            self.shown = Some(match &self.arguments {
-                Heard::Value(value) => schema.without_secrets(value).into_owned(),
-                Heard::Text(_) => Value::from("[redacted]"),
+            self.displayed_arguments = Some(match &self.arguments {
+                ParsedArguments::Value(value) => schema.without_secrets(value).into_owned(),
+                ParsedArguments::Text(_) => Value::from("[redacted]"),
             });
         }
     }
@@ -248,7 +258,7 @@ impl<'c> Judged<'c> {
             RepairMode::ApplySafe => repair.confidence == Confidence::Safe,
         };
         if is_applied {
-            self.arguments = Heard::Value(repair.arguments.clone());
+            self.arguments = ParsedArguments::Value(repair.arguments.clone());
             for finding in &mut self.findings {
                 finding.severity = finding.severity.max(Severity::Warning);
             }

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
 use answerback_findings::{Preview, Profile, Rule, ValidationError, preview};
-use answerback_json::Place;
+use answerback_json::ValuePath;
 use answerback_redaction::{is_blank, redact};
 use serde_json::{Map, Value};
 
@@ -11,14 +11,14 @@ use crate::word::{Word, WordList};
 ///
 /// Each method reports a problem under the given rule, and returns the typed value if it is valid. A check
 /// therefore reads as a list of its rules and never stops at the first finding.
-pub(crate) struct Report {
+pub(crate) struct ContractFindings {
     profile: Profile,
     findings: Vec<ValidationError>,
 }
 
 type Members = Map<String, Value>;
 
-impl Report {
+impl ContractFindings {
     pub(crate) fn new(profile: Profile) -> Self {
         Self { profile, findings: Vec::new() }
     }
@@ -31,7 +31,7 @@ impl Report {
     pub(crate) fn add(
         &mut self,
         rule: &'static Rule,
-        place: &Place<'_>,
+        place: &ValuePath<'_>,
         message: impl Into<String>,
     ) -> &mut ValidationError {
         let severity = rule.severity_under(self.profile);
@@ -52,7 +52,7 @@ impl Report {
     pub(crate) fn wrong(
         &mut self,
         rule: &'static Rule,
-        place: &Place<'_>,
+        place: &ValuePath<'_>,
         value: &Value,
         expected: impl Into<String>,
     ) {
@@ -68,14 +68,14 @@ impl Report {
         rule: &'static Rule,
         document: &'d Value,
     ) -> Option<&'d Members> {
-        self.object(rule, &Place::Root, document)
+        self.object(rule, &ValuePath::Root, document)
     }
 
     /// Returns a required member. A missing member is reported at its own place.
     pub(crate) fn required<'d>(
         &mut self,
         rule: &'static Rule,
-        parent: &Place<'_>,
+        parent: &ValuePath<'_>,
         members: &'d Members,
         name: &str,
         expected: &str,
@@ -92,7 +92,7 @@ impl Report {
     pub(crate) fn object<'d>(
         &mut self,
         rule: &'static Rule,
-        place: &Place<'_>,
+        place: &ValuePath<'_>,
         value: &'d Value,
     ) -> Option<&'d Members> {
         let members = value.as_object();
@@ -106,7 +106,7 @@ impl Report {
     pub(crate) fn array<'d>(
         &mut self,
         rule: &'static Rule,
-        place: &Place<'_>,
+        place: &ValuePath<'_>,
         value: &'d Value,
     ) -> Option<&'d [Value]> {
         let elements = value.as_array();
@@ -120,7 +120,7 @@ impl Report {
     pub(crate) fn string<'d>(
         &mut self,
         rule: &'static Rule,
-        place: &Place<'_>,
+        place: &ValuePath<'_>,
         value: &'d Value,
     ) -> Option<&'d str> {
         let text = value.as_str();
@@ -134,7 +134,7 @@ impl Report {
     pub(crate) fn text<'d>(
         &mut self,
         rule: &'static Rule,
-        place: &Place<'_>,
+        place: &ValuePath<'_>,
         value: &'d Value,
     ) -> Option<&'d str> {
         let text = value.as_str().filter(|text| !is_blank(text));
@@ -148,7 +148,7 @@ impl Report {
     pub(crate) fn boolean(
         &mut self,
         rule: &'static Rule,
-        place: &Place<'_>,
+        place: &ValuePath<'_>,
         value: &Value,
     ) -> Option<bool> {
         let flag = value.as_bool();
@@ -162,7 +162,7 @@ impl Report {
     pub(crate) fn one_of<'d>(
         &mut self,
         rule: &'static Rule,
-        place: &Place<'_>,
+        place: &ValuePath<'_>,
         value: &'d Value,
         words: &[&str],
     ) -> Option<&'d str> {
@@ -178,7 +178,7 @@ impl Report {
     pub(crate) fn required_text<'d>(
         &mut self,
         (missing, blank): (&'static Rule, &'static Rule),
-        parent: &Place<'_>,
+        parent: &ValuePath<'_>,
         members: &'d Members,
         name: &str,
     ) -> Option<&'d str> {
@@ -190,7 +190,7 @@ impl Report {
     pub(crate) fn required_word<W: Word>(
         &mut self,
         (missing, wrong): (&'static Rule, &'static Rule),
-        parent: &Place<'_>,
+        parent: &ValuePath<'_>,
         members: &Members,
         name: &str,
     ) -> Option<W> {
@@ -199,7 +199,7 @@ impl Report {
             self.required(missing, parent, members, name, &WordList(W::WORDS).to_string());
             return None;
         };
-        self.one_of(wrong, &parent.key(name), value, W::WORDS).and_then(W::named)
+        self.one_of(wrong, &parent.key(name), value, W::WORDS).and_then(W::from_word)
     }
 
     /// Returns a required string of a fixed form. Missing and wrong strings are reported under separate
@@ -208,7 +208,7 @@ impl Report {
         &mut self,
         (missing, wrong): (&'static Rule, &'static Rule),
         (is_form, expected): (fn(&str) -> bool, &str),
-        parent: &Place<'_>,
+        parent: &ValuePath<'_>,
         members: &'d Members,
         name: &str,
     ) -> Option<&'d str> {
@@ -224,7 +224,7 @@ impl Report {
     pub(crate) fn unknown_members(
         &mut self,
         rule: &'static Rule,
-        place: &Place<'_>,
+        place: &ValuePath<'_>,
         members: &Members,
         known: &[&str],
     ) {

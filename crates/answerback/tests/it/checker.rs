@@ -1,13 +1,13 @@
 //! The whole flow, for any call: bounded, consistent, the same each time.
 
+use answerback::checker::{CallReply, CallRequest, CallStatus, ToolCatalog, check_call, reply_to};
 use answerback::config::ValidationConfig;
-use answerback::judge::{Answer, CallLine, Catalogue, Status, answer, judge};
 use answerback::{RetryTracker, Timestamp};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-fn catalogue() -> Catalogue {
-    Catalogue::read(&json!([
+fn catalogue() -> ToolCatalog {
+    ToolCatalog::read(&json!([
         {"name": "plain", "inputSchema": {
             "type": "object",
             "properties": {"a": {"type": "string", "maxLength": 3}, "b": {"enum": ["x", "y"]}},
@@ -47,7 +47,7 @@ pub(crate) fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-pub(crate) fn calls() -> impl Strategy<Value = Vec<CallLine>> {
+pub(crate) fn calls() -> impl Strategy<Value = Vec<CallRequest>> {
     let tool = proptest::sample::select(vec!["plain", "nested", "union", "broken", "unkown"]);
     let arguments = prop_oneof![
         3 => value(),
@@ -59,19 +59,21 @@ pub(crate) fn calls() -> impl Strategy<Value = Vec<CallLine>> {
     ];
     let call = (tool, arguments, 0_u8..3, proptest::option::of(0_u64..3));
     let line = call.prop_map(|(tool, arguments, conversation, turn)| {
-        let mut line = CallLine::new(tool, arguments).with_conversation(conversation.to_string());
+        let mut line =
+            CallRequest::new(tool, arguments).with_conversation(conversation.to_string());
         line.turn = turn.map(Into::into);
         line
     });
     proptest::collection::vec(line, 1..12)
 }
 
-pub(crate) fn replay(calls: &[CallLine], config: &ValidationConfig) -> Vec<Answer> {
+pub(crate) fn replay(calls: &[CallRequest], config: &ValidationConfig) -> Vec<CallReply> {
     let (catalogue, tracker) = (catalogue(), RetryTracker::new(config));
     let now = Timestamp::from_unix_millis(0);
     let answered = calls.iter().map(|line| {
-        let judged = judge(&catalogue, line.clone(), config, answerback::json::Limits::default());
-        answer(judged, &tracker, now, [3; 10])
+        let judged =
+            check_call(&catalogue, line.clone(), config, answerback::json::Limits::default());
+        reply_to(judged, &tracker, now, [3; 10])
     });
     answered.collect()
 }
@@ -100,8 +102,8 @@ proptest! {
             prop_assert_eq!(answer.valid, errors == 0);
             prop_assert!(answer.errors.iter().all(|finding| finding.schema_path.is_some()));
             prop_assert!((1..=max_attempts).contains(&answer.attempt), "{:?}", answer);
-            prop_assert_eq!(answer.escalation.is_some(), answer.status == Status::Blocked);
-            let is_told = matches!(answer.status, Status::Retry | Status::Blocked);
+            prop_assert_eq!(answer.escalation.is_some(), answer.status == CallStatus::Blocked);
+            let is_told = matches!(answer.status, CallStatus::Retry | CallStatus::Blocked);
             prop_assert_eq!(answer.result.is_some(), is_told);
             prop_assert!(answer.valid || is_told);
             if let Some(result) = answer.result {

@@ -1,4 +1,4 @@
-use answerback_findings::{Severity, ValidationError, codes, val};
+use answerback_findings::{Severity, ValidationError, call_codes, codes};
 use answerback_json::{Limits, Pointer};
 use answerback_parse::ReadError;
 use serde_json::Value;
@@ -12,16 +12,16 @@ use crate::retry::Turn;
 /// belong to one conversation. A line without `turn` is a turn of its own. Other members are ignored.
 ///
 /// ```
-/// use answerback_calls::judge::CallLine;
+/// use answerback_calls::checker::CallRequest;
 ///
 /// let line = br#"{"id": "c1", "tool": "now", "arguments": "{}", "conversation": "7", "turn": 3}"#;
-/// let line = CallLine::read(line, Default::default())?;
+/// let line = CallRequest::read(line, Default::default())?;
 /// assert_eq!((line.id.as_deref(), line.tool.as_str()), (Some("c1"), "now"));
-/// # Ok::<(), answerback_calls::judge::CallLineError>(())
+/// # Ok::<(), answerback_calls::checker::CallRequestError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub struct CallLine {
+pub struct CallRequest {
     /// The id of this call.
     pub id: Option<String>,
     /// The tool's name, as sent.
@@ -38,7 +38,7 @@ pub struct CallLine {
     pub(super) findings: Vec<ValidationError>,
 }
 
-impl CallLine {
+impl CallRequest {
     /// Creates a call of a tool.
     pub fn new(tool: impl Into<String>, arguments: impl Into<Option<Value>>) -> Self {
         Self { tool: tool.into(), arguments: arguments.into(), ..Self::default() }
@@ -49,11 +49,11 @@ impl CallLine {
     /// # Errors
     ///
     /// Returns an error if the arguments are not JSON or exceed the limits.
-    pub fn written(
+    pub fn from_text(
         tool: impl Into<String>,
         arguments: &str,
         limits: Limits,
-    ) -> Result<Self, CallLineError> {
+    ) -> Result<Self, CallRequestError> {
         let document = answerback_parse::read(arguments.as_bytes(), limits)?;
         let mut line = Self::new(tool, document.value);
         for finding in document.findings {
@@ -94,10 +94,10 @@ impl CallLine {
     ///
     /// Returns an error if the line is not a JSON object with a tool's name, or if a member has the wrong
     /// type.
-    pub fn read(line: &[u8], limits: Limits) -> Result<Self, CallLineError> {
+    pub fn read(line: &[u8], limits: Limits) -> Result<Self, CallRequestError> {
         let around = limits.with_max_depth(limits.max_depth + 1);
         let document = answerback_parse::read(line, around)?;
-        let Value::Object(members) = document.value else { return Err(CallLineError::NoObject) };
+        let Value::Object(members) = document.value else { return Err(CallRequestError::NoObject) };
         let mut read = Self::default();
         let mut tool = None;
         for (name, value) in members {
@@ -111,13 +111,13 @@ impl CallLine {
                 _ => {}
             }
         }
-        read.tool = tool.ok_or(CallLineError::NoTool)?;
+        read.tool = tool.ok_or(CallRequestError::NoTool)?;
         for finding in document.findings {
             let is_repeated = finding.error_code == codes::DUPLICATE_NAME.code;
             match finding.field_path.as_str().strip_prefix("/arguments").and_then(below) {
                 Some(place) => read.findings.push(within(finding, place, is_repeated)),
                 None if is_repeated => {
-                    return Err(CallLineError::Twice(finding.field_path.as_str().to_owned()));
+                    return Err(CallRequestError::Twice(finding.field_path.as_str().to_owned()));
                 }
                 None => {}
             }
@@ -162,7 +162,7 @@ fn below(rest: &str) -> Option<Pointer> {
 /// parsers may choose different values. A number that does not fit is only a warning.
 fn within(finding: ValidationError, place: Pointer, is_repeated: bool) -> ValidationError {
     if is_repeated {
-        ValidationError::of(&val::INVALID_JSON, place)
+        ValidationError::of(&call_codes::INVALID_JSON, place)
             .with_message("Invalid JSON: the name stands twice in one object")
             .with_expected("each name once")
     } else {
@@ -171,16 +171,16 @@ fn within(finding: ValidationError, place: Pointer, is_repeated: bool) -> Valida
 }
 
 /// Returns a name from a string. A number also serves as a name, except for `tool`.
-fn text(value: Value, member: &'static str) -> Result<Option<String>, CallLineError> {
+fn text(value: Value, member: &'static str) -> Result<Option<String>, CallRequestError> {
     match value {
         Value::Null => Ok(None),
         Value::String(text) => Ok(Some(text)),
         Value::Number(number) if member != "tool" => Ok(Some(number.to_string())),
-        _ => Err(CallLineError::WrongType { member, expected: "a string" }),
+        _ => Err(CallRequestError::WrongType { member, expected: "a string" }),
     }
 }
 
-fn turn(value: &Value) -> Result<Option<Turn>, CallLineError> {
+fn turn(value: &Value) -> Result<Option<Turn>, CallRequestError> {
     match value {
         Value::Null => Ok(None),
         Value::String(name) => Ok(Some(name.as_str().into())),
@@ -188,7 +188,7 @@ fn turn(value: &Value) -> Result<Option<Turn>, CallLineError> {
             Some(number) => Ok(Some(number.into())),
             None => {
                 let expected = "a whole number or a string";
-                Err(CallLineError::WrongType { member: "turn", expected })
+                Err(CallRequestError::WrongType { member: "turn", expected })
             }
         },
     }
@@ -214,7 +214,7 @@ fn whole_number(value: &Value) -> Option<u64> {
 /// The error for a line that is not a call.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum CallLineError {
+pub enum CallRequestError {
     /// The line is not JSON.
     #[error(transparent)]
     Read(#[from] ReadError),
@@ -243,18 +243,18 @@ mod tests {
 
     use super::*;
 
-    fn read(line: &str) -> Result<CallLine, CallLineError> {
-        CallLine::read(line.as_bytes(), Limits::default())
+    fn read(line: &str) -> Result<CallRequest, CallRequestError> {
+        CallRequest::read(line.as_bytes(), Limits::default())
     }
 
     #[test]
     fn reads_what_logs_hold() {
         let line =
             read(r#"{"id": 7, "tool": "a", "arguments": {"x": [1]}, "turn": "t", "extra": 1}"#);
-        let expected = CallLine::new("a", json!({"x": [1]})).with_id("7").with_turn("t");
+        let expected = CallRequest::new("a", json!({"x": [1]})).with_id("7").with_turn("t");
         assert_eq!(line, Ok(expected));
         let least = read(r#"{"tool": "a", "turn": null, "conversation": null}"#);
-        assert_eq!(least, Ok(CallLine::new("a", None)));
+        assert_eq!(least, Ok(CallRequest::new("a", None)));
     }
 
     #[test]
@@ -269,14 +269,22 @@ mod tests {
             r#"{"n": 123456789012345678901234567890}"#,
         ] {
             let line = read(&format!(r#"{{"tool": "a", "arguments": {arguments}}}"#));
-            assert_eq!(CallLine::written("a", arguments, Limits::default()), line, "{arguments}");
+            assert_eq!(
+                CallRequest::from_text("a", arguments, Limits::default()),
+                line,
+                "{arguments}"
+            );
         }
         let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         let limits = Limits::default().with_max_depth(4);
         for levels in [3, 4, 5] {
             let line = format!(r#"{{"tool": "a", "arguments": {}}}"#, deep(levels));
-            let line = CallLine::read(line.as_bytes(), limits).is_ok();
-            assert_eq!(CallLine::written("a", &deep(levels), limits).is_ok(), line, "{levels}");
+            let line = CallRequest::read(line.as_bytes(), limits).is_ok();
+            assert_eq!(
+                CallRequest::from_text("a", &deep(levels), limits).is_ok(),
+                line,
+                "{levels}"
+            );
         }
     }
 
@@ -292,7 +300,7 @@ mod tests {
         ] {
             assert_eq!(read(line).unwrap_err().to_string(), expected);
         }
-        assert!(matches!(read("{"), Err(CallLineError::Read(_))));
+        assert!(matches!(read("{"), Err(CallRequestError::Read(_))));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use answerback_contracts::atdf::is_secret_name;
 use answerback_findings::preview;
 use answerback_json::Pointer;
-use answerback_redaction::acts;
+use answerback_redaction::is_control_or_format;
 use serde_json::{Map, Value};
 use unicode_general_category::{GeneralCategory, get_general_category};
 
@@ -133,7 +133,8 @@ fn is_quiet(text: &str) -> bool {
 /// True if a character is only displayed and looks the same everywhere. Control characters do something else,
 /// and private-use characters look different in every font.
 fn is_quiet_character(character: char) -> bool {
-    !acts(character) && get_general_category(character) != GeneralCategory::PrivateUse
+    !is_control_or_format(character)
+        && get_general_category(character) != GeneralCategory::PrivateUse
 }
 
 #[cfg(test)]
