@@ -44,8 +44,8 @@ pub(crate) fn marked(text: &str, secrets: Vec<SecretSpan>) -> Cow<'_, str> {
     Cow::Owned(redacted)
 }
 
-/// Iterates over the byte ranges of the marks in a text: those of [`SecretKind::mark`], and `[redacted]`, which
-/// replaces values that a schema marks as secret.
+/// Iterates over the byte ranges of the marks in a text: those of [`SecretKind::mark`](crate::SecretKind::mark), and
+/// `[redacted]`, which replaces values that a schema marks as secret.
 pub fn marks(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     const BEGINNING: &str = "[redacted";
     /// More than the length of any mark.

@@ -4,11 +4,11 @@
 //! `docs/reference/ledger-format.md` alone. So its results do not depend on a correct writer.
 //!
 //! ```no_run
-//! use answerback_verify::{Options, VerifierKey, open, verify};
+//! use answerback_verify::{NoteVerifierKey, VerifyOptions, open, verify};
 //!
-//! let key = VerifierKey::parse("log.example+5c5e0b9d+AW1v…")?;
+//! let key = NoteVerifierKey::parse("log.example+5c5e0b9d+AW1v…")?;
 //! let mut log = open("ledger.db".as_ref())?;
-//! let report = verify(log.as_mut(), &Options::new().with_vkey(key))?;
+//! let report = verify(log.as_mut(), &VerifyOptions::new().with_vkey(key))?;
 //! assert_eq!(report.exit_code(), 0, "{report}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

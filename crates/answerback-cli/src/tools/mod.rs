@@ -2,8 +2,8 @@
 //!
 //! Three validators reply in ATDF. Five tools for a solution with a `.bot` folder reply in tool envelopes, with codes
 //! of the catalogue, a suggested next call, and actions. The tools are plain functions: the caller provides the folder,
-//! the clock and the host. [`serve`] serves them over MCP on any pair of streams, and [`serve_stdio`] on standard input
-//! and output.
+//! the clock and the host. [`server::serve`] serves them over MCP on any pair of streams, and [`serve_stdio`] on
+//! standard input and output.
 //!
 //! The tools run no programs and use nothing outside the folder. They read files up to 1 MiB and never follow links out
 //! of the folder.
