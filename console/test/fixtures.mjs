@@ -1,4 +1,4 @@
-// Documents for the mock server: one of everything a page has to show.
+// Documents for the mock server, at least one of each kind that a page shows.
 
 const minutes = (count) => new Date(Date.now() + count * 60_000).toISOString();
 const uuid = (number) => `018f6b2e-0000-7000-8000-${String(number).padStart(12, '0')}`;

@@ -1,4 +1,4 @@
-/** Draws a chart with Chart.js. Loaded only when a chart is shown. */
+/** Draws a chart with Chart.js. The module loads only when a chart is displayed. */
 
 import {
   BarController,
@@ -25,7 +25,7 @@ import { cut } from '../lib/text';
 Chart.register(ArcElement, BarController, BarElement, CategoryScale, Decimation, Filler, Legend, LinearScale, LineController, LineElement, PieController, PointElement, ScatterController, Tooltip);
 
 export interface ChartLook {
-  /** Colours as the browser computed them, because a canvas knows no CSS variables. */
+  /** Computed colors, because a canvas cannot use CSS variables. */
   series: string[];
   text: string;
   muted: string;
@@ -42,16 +42,16 @@ export interface Drawing {
   destroy(): void;
 }
 
-// Series differ by dash and marker as well as by hue.
+// Series differ by dash and marker as well as by color.
 const DASHES: number[][] = [[], [6, 4], [2, 3], [10, 4, 2, 4], [12, 4], [4, 2, 1, 2], [1, 4], [8, 8]];
 const MARKERS = ['circle', 'rect', 'triangle', 'rectRot', 'star', 'cross', 'crossRot', 'dash'] as const;
 const LINEAR_FROM = 500;
-/** Of more points only those are drawn that can be told apart, and gaps cannot. */
-const MOST_EXACT = 2_000;
+/** Decimation omits points that cannot be distinguished; it does not support gaps. */
+const MAX_EXACT = 2_000;
 
-/** The points of a line on a linear axis. A gap is a point without a height. */
+/** Converts a line to points on a linear axis. A gap is a point without a y value. */
 function linear(points: readonly (Point | null)[]): Point[] {
-  if (points.length > MOST_EXACT) return points.filter((point) => point !== null);
+  if (points.length > MAX_EXACT) return points.filter((point) => point !== null);
   let x = 0;
   return points.map((point) => {
     if (point !== null) ({ x } = point);
@@ -124,7 +124,7 @@ export function drawChart(canvas: HTMLCanvasElement, chart: ChartData, kind: Cha
           cornerRadius: 6,
           callbacks: isLinear && isNamed ? { title: (items) => label(items[0]?.parsed.x ?? 0) } : {},
         },
-        decimation: { enabled: isLinear && kind === 'line', algorithm: 'min-max', threshold: MOST_EXACT },
+        decimation: { enabled: isLinear && kind === 'line', algorithm: 'min-max', threshold: MAX_EXACT },
       },
       scales:
         kind === 'pie'
@@ -181,7 +181,7 @@ export function drawChart(canvas: HTMLCanvasElement, chart: ChartData, kind: Cha
       drawn.update('none');
     },
     image() {
-      // On a page's own background a transparent picture would be unreadable elsewhere.
+      // Fills the page's background color, because a transparent image may be unreadable elsewhere.
       const copy = document.createElement('canvas');
       copy.width = canvas.width;
       copy.height = canvas.height;

@@ -1,6 +1,6 @@
-/** The words and icons for what a reply is and how it came out. Never colour alone. */
+/** The labels and icons of contracts, artifacts and outcomes. Color is never the only sign. */
 
-import type { IconName } from '../parts/icons';
+import type { IconName } from '../components/icons';
 
 export type Tone = 'neutral' | 'good' | 'warn' | 'bad' | 'info';
 
@@ -28,7 +28,7 @@ const OUTCOMES: Record<string, { title: string; tone: Tone; icon: IconName }> = 
   rejected: { title: 'Rejected', tone: 'bad', icon: 'blocked' },
 };
 
-/** The outcomes that a filter offers. */
+/** The outcomes offered by the filter. */
 export const OUTCOME_NAMES = ['ok', 'warned', 'tool_error', 'error', 'refused', 'rejected'];
 
 export function outcomeOf(outcome: string): { title: string; tone: Tone; icon: IconName } {

@@ -1,9 +1,9 @@
-/** How often a tool's calls fail, in numbers and words. */
+/** The failure rates of tools, in numbers and words. */
 
 import type { ToolRow } from '../api/types';
 
 export interface Rate {
-  /** 0 to 1. */
+  /** From 0 to 1. */
   share: number;
   percent: string;
   word: 'no calls' | 'never fails' | 'rarely fails' | 'often fails' | 'mostly fails';
@@ -23,12 +23,12 @@ export interface HotSpot {
   server: string;
   tool: string;
   code: string;
-  /** Empty where the server does not tell places. */
+  /** Empty if the server does not report paths. */
   path: string;
   count: number;
 }
 
-/** The places at which calls fail most, over all tools. */
+/** Lists the argument paths with the most failures over all tools. */
 export function hotSpots(tools: ToolRow[], most: number): HotSpot[] {
   return tools
     .flatMap((tool) => tool.failures.map((failure) => ({ server: tool.server, tool: tool.name, code: failure.code, path: failure.path ?? '', count: failure.count })))
