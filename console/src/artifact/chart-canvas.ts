@@ -60,8 +60,8 @@ function linear(points: readonly (Point | null)[]): Point[] {
 }
 
 export function drawChart(canvas: HTMLCanvasElement, chart: ChartData, kind: ChartKind, look: ChartLook): Drawing {
-  const colour = (at: number): string => look.series[at % look.series.length] ?? look.text;
-  const weak = (at: number, share: number): string => colour(at).replace(/^rgb\((.*)\)$/, `rgba($1, ${share / 100})`);
+  const color = (at: number): string => look.series[at % look.series.length] ?? look.text;
+  const weak = (at: number, share: number): string => color(at).replace(/^rgb\((.*)\)$/, `rgba($1, ${share / 100})`);
   const isLinear = isOfPoints(chart) || (kind === 'line' && chart.labels.length > LINEAR_FROM);
   const isNamed = chart.labels.length > 0;
   const hasMarkers = chart.labels.length <= 60 && chart.series.every((series) => series.points.length <= 60);
@@ -70,28 +70,28 @@ export function drawChart(canvas: HTMLCanvasElement, chart: ChartData, kind: Cha
   const datasets: ChartDataset[] = chart.series.map((series, at) => {
     const common = { label: cut(series.label, 60) };
     if (kind === 'pie') {
-      return { ...common, type: 'pie', data: series.values.map((value) => value ?? 0), backgroundColor: chart.labels.map((_, slice) => colour(slice)), borderColor: look.surface, borderWidth: 2 };
+      return { ...common, type: 'pie', data: series.values.map((value) => value ?? 0), backgroundColor: chart.labels.map((_, slice) => color(slice)), borderColor: look.surface, borderWidth: 2 };
     }
     if (kind === 'bar') {
-      return { ...common, type: 'bar', data: series.values, backgroundColor: weak(at, 78), borderColor: colour(at), borderWidth: 1.5, borderRadius: 4, maxBarThickness: 64 };
+      return { ...common, type: 'bar', data: series.values, backgroundColor: weak(at, 78), borderColor: color(at), borderWidth: 1.5, borderRadius: 4, maxBarThickness: 64 };
     }
     if (kind === 'scatter') {
-      return { ...common, type: 'scatter', data: series.points.filter((point) => point !== null), backgroundColor: weak(at, 65), borderColor: colour(at), pointStyle: MARKERS[at % MARKERS.length] ?? 'circle', pointRadius: series.points.length > 1_000 ? 2 : 4.5 };
+      return { ...common, type: 'scatter', data: series.points.filter((point) => point !== null), backgroundColor: weak(at, 65), borderColor: color(at), pointStyle: MARKERS[at % MARKERS.length] ?? 'circle', pointRadius: series.points.length > 1_000 ? 2 : 4.5 };
     }
     return {
       ...common,
       type: 'line',
       data: isLinear ? linear(series.points) : series.values,
       ...(isLinear ? { parsing: false as const, indexAxis: 'x' as const } : {}),
-      borderColor: colour(at),
-      backgroundColor: chart.isArea || chart.series.length === 1 ? weak(at, 14) : colour(at),
+      borderColor: color(at),
+      backgroundColor: chart.isArea || chart.series.length === 1 ? weak(at, 14) : color(at),
       fill: chart.isArea || chart.series.length === 1,
       borderWidth: 2,
       borderDash: DASHES[at % DASHES.length] ?? [],
       pointStyle: MARKERS[at % MARKERS.length] ?? 'circle',
       pointRadius: hasMarkers ? 3.5 : 0,
       pointHoverRadius: 5,
-      pointBackgroundColor: colour(at),
+      pointBackgroundColor: color(at),
       tension: 0,
     };
   });

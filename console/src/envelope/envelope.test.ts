@@ -27,7 +27,7 @@ test.each<[string, string[], unknown, number[], boolean]>([
   expect(layout.hasColumns).toBe(hasColumns);
 });
 
-test('a narrow card without a neighbour takes the row', () => {
+test('a narrow card without a neighbor takes the row', () => {
   const { placed } = layOut('artifact_bundle', kinds('chart', 'table', 'chart', 'json_data'), readHints(null));
   expect(placed.map((one) => one.isWide)).toEqual([true, true, false, false]);
 });

@@ -35,7 +35,15 @@ export function outcomeOf(outcome: string): { title: string; tone: Tone; icon: I
   return OUTCOMES[outcome] ?? { title: outcome.replaceAll('_', ' '), tone: 'neutral', icon: 'info' };
 }
 
-export const CONTRACTS: Record<string, string> = { ui: 'UI envelope', tool: 'Tool result', governed: 'Governed response', atdf: 'ATDF' };
+export const CONTRACTS: Record<string, string> = { ui: 'UI envelope', tool: 'Tool result', governed: 'Attested reply', atdf: 'ATDF' };
+
+/** One-sentence explanations of the contracts, shown as tooltips. */
+export const CONTRACT_MEANINGS: Record<string, string> = {
+  ui: 'A reply with a summary and parts such as tables, charts and documents (artifacts)',
+  tool: 'The result of one tool call',
+  governed: 'A governed response: a reply with an attestation of the agent and the prompt that wrote it',
+  atdf: 'A result or error with details on what happened and what to do next',
+};
 
 const ARTIFACTS: Record<string, { title: string; icon: IconName }> = {
   table: { title: 'table', icon: 'table' },

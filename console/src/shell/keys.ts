@@ -43,7 +43,7 @@ export const SHORTCUTS: { title: string; shortcuts: Shortcut[] }[] = [
   {
     title: 'In an artifact',
     shortcuts: [
-      { keys: '[', does: 'Artifact before' },
+      { keys: '[', does: 'Previous artifact' },
       { keys: ']', does: 'Next artifact' },
     ],
   },

@@ -40,7 +40,7 @@ export class Replay {
     let after = 0;
     for (;;) {
       const page = await api.streamEvents(id, after, PAGE);
-      if (page.gap) missing = `Events ${page.gap.from} to ${page.gap.to} are not kept, so what they made is missing here.`;
+      if (page.gap) missing = `Events ${page.gap.from} to ${page.gap.to} are no longer stored, so their changes are missing here.`;
       events.push(...page.events);
       if (page.events.length < PAGE || page.after <= after) break;
       if (events.length >= MAX_COUNT) {

@@ -315,9 +315,9 @@ describe('decisions', () => {
       const { page } = one;
       one.allow(/status of 410/);
       await one.open(`/inbox/${proposal.case.id}`);
-      await card(page).getByText('The time for a decision is over').waitFor();
+      await card(page).getByText('The case expired, so nothing is done.').waitFor();
       assert.equal(await card(page).getByRole('button', { name: 'Approve' }).count(), 0);
-      await accessible(page, 'a lapsed case');
+      await accessible(page, 'an expired case');
       await until('the server says so, too', async () => (await server.get(`/api/cases/${proposal.case.id}`)).is_expired);
       await one.open('/inbox?status=lapsed');
       await page.getByRole('link', { name: proposal.content.title }).waitFor();
@@ -336,7 +336,7 @@ describe('decisions', () => {
       assert.deepEqual(checks.map((check) => check.name), ['content', 'inclusion']);
       for (const check of checks) {
         const line = page.locator('.checks li', { has: page.getByText(check.name, { exact: true }) });
-        await line.getByText('holds', { exact: true }).waitFor();
+        await line.getByText('passed', { exact: true }).waitFor();
         await line.getByText(check.detail).waitFor();
       }
       await page.getByText('What you see is what was recorded').waitFor();

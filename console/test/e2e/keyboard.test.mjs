@@ -213,7 +213,7 @@ describe('keyboard', () => {
       await page.evaluate(() => (Notification.requestPermission = () => Promise.resolve('denied')));
       await box.focus();
       await page.keyboard.press('Space');
-      await page.getByText('The browser does not allow notifications').waitFor();
+      await page.getByText('The browser blocks notifications').waitFor();
       assert.ok(!(await box.isChecked()));
       await accessible(page, 'refused notifications');
       await page.evaluate(() => (Notification.requestPermission = () => Promise.resolve('granted')));

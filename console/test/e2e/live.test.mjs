@@ -110,14 +110,14 @@ describe('live', () => {
       // At its end the replay equals the stream.
       await bar.getByRole('button', { name: 'Play again' }).waitFor();
       assert.deepEqual(await steps(page), upTo(6));
-      const place = bar.getByRole('slider', { name: 'Place in the stream' });
+      const place = bar.getByRole('slider', { name: 'Position in the stream' });
       await place.fill('3');
       await until('two rows', async () => (await steps(page)).join() === '0,1');
       assert.equal(await log(page).locator('.seq').count(), 3);
       await place.focus();
       await page.keyboard.press('ArrowRight');
       await until('three rows', async () => (await steps(page)).join() === '0,1,2');
-      await bar.getByRole('button', { name: 'Event before' }).click();
+      await bar.getByRole('button', { name: 'Previous event' }).click();
       await until('two rows again', async () => (await steps(page)).length === 2);
       await accessible(page, 'a replay');
       await page.setViewportSize({ width: 320, height: 256 });
@@ -190,7 +190,7 @@ describe('live', () => {
       await pill(page, 'Live').waitFor();
       await server.crash();
       await pill(page, 'Reconnecting').waitFor();
-      await page.getByText('The server does not answer, so what you see may be old.').waitFor();
+      await page.getByText('The server does not answer, so this page may be out of date.').waitFor();
       await pill(page, 'Offline').waitFor({ timeout: 2 * PATIENCE });
       await accessible(page, 'a page without its server');
       await server.restart();

@@ -54,7 +54,7 @@ const PAGES = [
   { name: 'tool', path: () => '/tools/harbour/validate_email', see: async (page) => { await heading(page, /./); await page.getByLabel('Arguments as JSON').waitFor(); } },
   { name: 'agents', path: () => '/agents', see: async (page) => { await heading(page, 'Agents'); await text(page, 'domains/harbour.prompt.md'); await text(page, 'As locked'); } },
   { name: 'ledger', path: () => '/ledger', see: async (page) => { await heading(page, 'Ledger'); await page.getByRole('heading', { name: 'Checkpoint' }).waitFor(); await page.locator('main a[href="/ledger/0"], main button:has-text("Load more")').first().waitFor(); } },
-  { name: 'entry', path: () => `/ledger/${reply('The morning in one').index}`, see: async (page) => { await heading(page, /^Entry \d+$/); await text(page, 'holds'); } },
+  { name: 'entry', path: () => `/ledger/${reply('The morning in one').index}`, see: async (page) => { await heading(page, /^Entry \d+$/); await text(page, 'passed'); } },
   { name: 'playground', path: () => '/playground', see: async (page) => { await heading(page, 'Playground'); await text(page, 'Valid'); await page.locator('main article').first().waitFor(); } },
   { name: 'settings', path: () => '/settings', see: async (page) => { await heading(page, 'Settings'); await text(page, 'This browser'); await page.getByRole('button', { name: 'Lock this browser' }).waitFor(); } },
 ];
