@@ -14,7 +14,7 @@ type Access =
   | { state: 'unreachable'; problem: Problem }
   | { state: 'open' };
 
-class Gate {
+class SessionStore {
   access: Access = $state.raw({ state: 'checking' });
   session: Session | null = $state.raw(null);
   /** True if the server's version differs from the version of this page. */
@@ -69,14 +69,14 @@ class Gate {
   }
 }
 
-export const gate = new Gate();
+export const sessionStore = new SessionStore();
 
-onLocked(() => gate.expire());
+onLocked(() => sessionStore.expire());
 feed.listen((message) => {
   if (message.type === 'connectionState') {
-    if (message.connectionState.state === 'expired') gate.expire();
+    if (message.connectionState.state === 'expired') sessionStore.expire();
     // Another tab was unlocked.
-    else if (message.connectionState.state === 'live' && gate.access.state === 'expired') void gate.check();
+    else if (message.connectionState.state === 'live' && sessionStore.access.state === 'expired') void sessionStore.check();
   }
-  if (message.type === 'restarted') void gate.compareVersion();
+  if (message.type === 'restarted') void sessionStore.compareVersion();
 });

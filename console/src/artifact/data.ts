@@ -157,7 +157,7 @@ export function fileOf(kind: ArtifactKind | null, title: string, content: unknow
 }
 
 /** Returns the title, or a placeholder with the artifact's type. */
-export function titleOf(artifact: Artifact): string {
+export function artifactTitle(artifact: Artifact): string {
   const title = asText(artifact.title).trim();
   return title === '' ? `Untitled ${asText(artifact.artifact_type, 'artifact').replaceAll('_', ' ')}` : displayText(title, 300);
 }

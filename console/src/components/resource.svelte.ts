@@ -6,22 +6,22 @@ export class Resource<Value> {
   value: Value | null = $state.raw(null);
   problem: Problem | null = $state.raw(null);
   isLoading = $state(false);
-  #under: AbortController | null = null;
+  #pendingLoad: AbortController | null = null;
 
   /** Reloads the value. The previous one stays visible meanwhile, and the newest load wins. */
   async load(fetch: (signal: AbortSignal) => Promise<Value>, options: { isFresh?: boolean } = {}): Promise<void> {
-    this.#under?.abort();
-    const under = new AbortController();
-    this.#under = under;
+    this.#pendingLoad?.abort();
+    const pendingLoad = new AbortController();
+    this.#pendingLoad = pendingLoad;
     this.isLoading = true;
     if (options.isFresh) this.value = null;
     try {
-      const value = await fetch(under.signal);
-      if (this.#under !== under) return;
+      const value = await fetch(pendingLoad.signal);
+      if (this.#pendingLoad !== pendingLoad) return;
       this.value = value;
       this.problem = null;
     } catch (error) {
-      if (this.#under !== under) return;
+      if (this.#pendingLoad !== pendingLoad) return;
       this.problem = asProblem(error);
     }
     this.isLoading = false;
@@ -29,7 +29,7 @@ export class Resource<Value> {
 
   /** Cancels the running load. */
   cancel(): void {
-    this.#under?.abort();
-    this.#under = null;
+    this.#pendingLoad?.abort();
+    this.#pendingLoad = null;
   }
 }

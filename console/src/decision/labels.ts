@@ -50,7 +50,7 @@ export function decisionLabels(kind: CaseKind, decision: DecisionKind): Decision
 }
 
 /** Formats a one-line title of a case; the card has the full text. */
-export function titleOf(document: CaseDocument): string {
+export function caseTitle(document: CaseDocument): string {
   return displayText(wholeTitle(document), MAX_TITLE_LENGTH);
 }
 

@@ -2,7 +2,7 @@
 
 import { asObject, type UIHints } from './types';
 
-export interface Placed {
+export interface PositionedArtifact {
   /** Position in the envelope, used by links and file requests. */
   position: number;
   artifact: unknown;
@@ -12,7 +12,7 @@ export interface Placed {
 
 export interface Layout {
   hasColumns: boolean;
-  placed: Placed[];
+  placed: PositionedArtifact[];
 }
 
 // Artifacts of the response type's main kind come first; the rest keep the agent's order.
@@ -26,7 +26,7 @@ const FIRST: Record<string, readonly string[]> = {
 /** Types that are hard to read at half the width. */
 const WIDE = new Set(['table', 'document', 'timeline', 'code_block', 'signal_batch']);
 
-export function layOut(responseType: unknown, artifacts: readonly unknown[], hints: UIHints): Layout {
+export function layOutArtifacts(responseType: unknown, artifacts: readonly unknown[], hints: UIHints): Layout {
   const first = FIRST[typeof responseType === 'string' ? responseType : ''] ?? [];
   const typeOf = (artifact: unknown): string => {
     const type = asObject(artifact).artifact_type;
@@ -50,7 +50,7 @@ export function layOut(responseType: unknown, artifacts: readonly unknown[], hin
   }
   // A narrow card without a neighbor takes the full row.
   for (let at = 0; at < placed.length; at += 1) {
-    const one = placed[at] as Placed;
+    const one = placed[at] as PositionedArtifact;
     if (one.isWide) continue;
     const next = placed[at + 1];
     if (next !== undefined && !next.isWide) at += 1;

@@ -149,7 +149,7 @@ export function fileName(title: string, extension: string): string {
 }
 
 /** Formats an enum value in words: `mission_draft` → `mission draft`. */
-export function humanWord(word: string): string {
+export function humanizeName(word: string): string {
   return word.replace(/[_-]+/g, ' ').trim();
 }
 

@@ -40,7 +40,7 @@ const TONES: [Tone, RegExp][] = [
 ];
 
 /** Maps a status to a tone; unknown statuses are neutral. */
-export function toneOf(status: string): Tone {
+export function statusTone(status: string): Tone {
   const word = status.trim().toLowerCase();
   return TONES.find(([, pattern]) => pattern.test(word))?.[0] ?? 'neutral';
 }
@@ -85,7 +85,7 @@ export function readTimeline(content: unknown): Timeline {
       label: firstText(event, 'event', 'label', 'title', 'name', 'message') || '(no label)',
       detail: firstText(event, 'details', 'detail', 'description', 'summary'),
       status,
-      tone: toneOf(status),
+      tone: statusTone(status),
       lane: firstText(event, 'lane', 'track', 'group'),
       source: one,
     });
@@ -118,7 +118,7 @@ export interface Mark {
 const WEIGHT: Record<Tone, number> = { bad: 5, warn: 4, running: 3, info: 2, neutral: 1, good: 0 };
 
 /** Lays out the marks of one lane; marks closer than `gap` percent are merged. */
-export function layMarks(events: readonly TimelineEvent[], from: number, to: number, gap: number): Mark[] {
+export function layOutMarks(events: readonly TimelineEvent[], from: number, to: number, gap: number): Mark[] {
   const span = Math.max(to - from, 1);
   const marks: Mark[] = [];
   for (const event of events) {

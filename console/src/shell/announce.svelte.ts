@@ -18,6 +18,6 @@ export function announce(text: string): void {
 }
 
 /** Announces an urgent text at once. */
-export function alertNow(text: string): void {
+export function announceUrgently(text: string): void {
   say('assertive', text);
 }

@@ -23,11 +23,11 @@ export const NAVIGATION_ENTRIES: NavigationEntry[] = [
 ];
 
 /** The number of entries in the bottom bar of a phone; the others are in the "More" menu. */
-export const ON_PHONE = 4;
+export const PHONE_ENTRY_COUNT = 4;
 
 /** Returns the entry that a page belongs to. */
 export function entryOfPage(page: PageName): NavigationEntry | undefined {
-  return NAVIGATION_ENTRIES.find((place) => place.pages.includes(page));
+  return NAVIGATION_ENTRIES.find((entry) => entry.pages.includes(page));
 }
 
 // Other page names that people may type as the first path segment.
@@ -36,6 +36,6 @@ const ALIASES: Record<string, string> = { r: '/replies', case: '/inbox', cases: 
 /** Suggests the entry that an unknown address most likely means. */
 export function suggestEntry(path: string): string {
   const word = path.split('/')[1]?.toLowerCase() ?? '';
-  const similar = NAVIGATION_ENTRIES.find((place) => word.length >= 3 && place.path.startsWith(`/${word.slice(0, 3)}`));
+  const similar = NAVIGATION_ENTRIES.find((entry) => word.length >= 3 && entry.path.startsWith(`/${word.slice(0, 3)}`));
   return (Object.hasOwn(ALIASES, word) ? ALIASES[word] : similar?.path) ?? '/inbox';
 }

@@ -5,12 +5,12 @@ import { go } from '../location.svelte';
 import { settings } from '../settings.svelte';
 
 /** Requests permission. Browsers require a call from a click handler. */
-export async function askForNotifications(): Promise<boolean> {
+export async function requestNotificationPermission(): Promise<boolean> {
   return typeof Notification !== 'undefined' && (await Notification.requestPermission()) === 'granted';
 }
 
 /** Notifies of each increase while the page is hidden. Returns a function that stops it. */
-export function notifyOfCases(): () => void {
+export function startCaseNotifications(): () => void {
   let before = feed.counts?.waiting ?? null;
   return feed.listen((message) => {
     if (message.type !== 'counts') return;

@@ -29,14 +29,14 @@ export class StreamFollower {
   held = $state.raw<LiveEvent[]>([]);
   isPaused = $state(false);
   #isReady = false;
-  #early: LiveEvent[] = [];
+  #queuedEvents: LiveEvent[] = [];
   #pending: LiveEvent[] = [];
   #frame = 0;
   #stop: () => void;
 
   constructor(readonly id: string) {
     this.#stop = feed.listen((message) => {
-      if (message.type === 'event' && message.event.stream === id) this.#take(message.event);
+      if (message.type === 'event' && message.event.stream === id) this.#receive(message.event);
       else if (message.type === 'gap') {
         // The gap concerns the whole log; the snapshot says whether it affects this stream.
         void this.load({ from: message.from, to: message.to });
@@ -72,9 +72,9 @@ export class StreamFollower {
       };
       this.#setLog(log);
       this.#isReady = true;
-      const early = this.#early;
-      this.#early = [];
-      for (const event of early) this.#take(event);
+      const queuedEvents = this.#queuedEvents;
+      this.#queuedEvents = [];
+      for (const event of queuedEvents) this.#receive(event);
     } catch (error) {
       this.problem = asProblem(error);
     }
@@ -96,9 +96,9 @@ export class StreamFollower {
     cancelAnimationFrame(this.#frame);
   }
 
-  #take(event: LiveEvent): void {
+  #receive(event: LiveEvent): void {
     if (!this.#isReady) {
-      this.#early.push(event);
+      this.#queuedEvents.push(event);
       return;
     }
     if (event.seq <= this.state.last) return;

@@ -10,7 +10,7 @@ export interface Rate {
   tone: 'neutral' | 'good' | 'warn' | 'bad';
 }
 
-export function rateOf(tool: ToolRow): Rate {
+export function failureRate(tool: ToolRow): Rate {
   if (tool.calls === 0) return { share: 0, percent: '–', word: 'no calls', tone: 'neutral' };
   const share = tool.failed / tool.calls;
   const percent = share > 0 && share < 0.01 ? '< 1 %' : `${Math.round(share * 100)} %`;
