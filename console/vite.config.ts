@@ -3,7 +3,7 @@ import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { svelteTesting } from '@testing-library/svelte/vite';
 import { defineConfig } from 'vite';
 
-// The server of the dev proxy; the built page is served by `answerback serve` itself.
+// Target of the dev proxy; `answerback serve` serves the built page itself.
 const server = process.env.ANSWERBACK_URL ?? 'http://127.0.0.1:7171';
 
 export default defineConfig({
@@ -13,7 +13,7 @@ export default defineConfig({
     emptyOutDir: true,
     assetsDir: 'assets',
     target: 'es2022',
-    // The page's CSP allows no inline script, no inline style and no data: script.
+    // The page's CSP forbids inline scripts, inline styles and data: scripts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: true,

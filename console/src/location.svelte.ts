@@ -1,46 +1,46 @@
-/** Where the browser is, as state that pages can read, and the ways to go elsewhere. */
+/** The browser's location as reactive state, and navigation. */
 
 import { type Changes, View } from './lib/view-state.svelte';
 import { changedQuery, route, shortened } from './router';
 
-class Here {
+class LocationState {
   path = $state(location.pathname);
   search = $state(location.search);
-  /** Counts moves to another path, so that the shell can move the focus once for each. */
+  /** Counts changes of the path, so that the shell moves the focus once for each. */
   visits = $state(0);
   readonly route = $derived(route(this.path));
   readonly query = $derived(new URLSearchParams(this.search));
 }
 
-export const here = new Here();
+export const currentLocation = new LocationState();
 
-/** Browsers refuse an address that changes too often: Safari more than 100 times in 30 s. */
-const PACE = 400;
+/** Safari rejects more than 100 address changes in 30 s. */
+const WRITE_INTERVAL = 400;
 let pause: ReturnType<typeof setTimeout> | undefined;
-let isBehind = false;
+let isWritePending = false;
 
-/** Brings the address to what `here` says. */
+/** Writes the state of `currentLocation` to the browser's address. */
 function write(): void {
-  isBehind = false;
-  history.replaceState(history.state, '', `${here.path}${shortened(here.search)}${location.hash}`);
+  isWritePending = false;
+  history.replaceState(history.state, '', `${currentLocation.path}${shortened(currentLocation.search)}${location.hash}`);
 }
 
 function read(): void {
-  isBehind = false;
-  if (here.path !== location.pathname) {
-    here.path = location.pathname;
-    here.visits += 1;
+  isWritePending = false;
+  if (currentLocation.path !== location.pathname) {
+    currentLocation.path = location.pathname;
+    currentLocation.visits += 1;
   }
-  here.search = location.search;
+  currentLocation.search = location.search;
 }
 
-/** Goes to an address of this console. */
+/** Navigates to an address of this console. */
 export function go(address: string, options: { isReplacing?: boolean } = {}): void {
-  if (isBehind) write();
+  if (isWritePending) write();
   const from = location.pathname;
   if (options.isReplacing) history.replaceState(history.state, '', address);
   else {
-    // Kept on the entry we leave, so that Back can return to the same place of the page.
+    // Stored in the history entry that we leave, so that Back restores the scroll position.
     history.replaceState({ ...history.state, scroll: scrollY }, '');
     history.pushState({}, '', address);
   }
@@ -48,35 +48,35 @@ export function go(address: string, options: { isReplacing?: boolean } = {}): vo
   if (!options.isReplacing && location.pathname !== from) scrollTo(0, 0);
 }
 
-/** Changes the view's state in the address without a new step of the history. */
+/** Changes the view state in the address without a new history entry. */
 export function setQuery(changes: Changes): void {
-  const search = changedQuery(here.search, changes);
-  if (search === here.search) return;
-  // The page follows at once; a slider that is dragged changes the address a few times only.
-  here.search = search;
-  isBehind = true;
+  const search = changedQuery(currentLocation.search, changes);
+  if (search === currentLocation.search) return;
+  // The page updates at once; the address follows at intervals, for example while a slider is dragged.
+  currentLocation.search = search;
+  isWritePending = true;
   if (pause !== undefined) return;
   write();
   pause = setTimeout(() => {
     pause = undefined;
-    if (isBehind) write();
-  }, PACE);
+    if (isWritePending) write();
+  }, WRITE_INTERVAL);
 }
 
-/** The state of the page's viewers, in its address. */
+/** The view state of the page's viewers, stored in its address. */
 export const addressView = new View({
   get search() {
-    return here.search;
+    return currentLocation.search;
   },
   change: setQuery,
 });
 
-/** The present path with some members of the query changed, for links. */
+/** Builds a link to the current path with some query members changed. */
 export function withQuery(changes: Changes): string {
-  return `${here.path}${changedQuery(here.search, changes)}`;
+  return `${currentLocation.path}${changedQuery(currentLocation.search, changes)}`;
 }
 
-/** Content arrives after the page; the position is taken up as soon as it exists. */
+/** Restores the scroll position as soon as the loaded content is tall enough. */
 function restoreScroll(wanted: number): void {
   const until = performance.now() + 1_500;
   const attempt = (): void => {
@@ -86,7 +86,7 @@ function restoreScroll(wanted: number): void {
   requestAnimationFrame(attempt);
 }
 
-/** Starts to listen to links, Back and Forward. */
+/** Handles links, Back and Forward. */
 export function startRouting(): void {
   history.scrollRestoration = 'manual';
   addEventListener('popstate', () => {
@@ -95,14 +95,14 @@ export function startRouting(): void {
     if (scroll !== undefined) restoreScroll(scroll);
   });
   addEventListener('pagehide', () => {
-    if (isBehind) write();
+    if (isWritePending) write();
     history.replaceState({ ...history.state, scroll: scrollY }, '');
   });
   document.addEventListener('click', (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     const link = event.target instanceof Element ? event.target.closest('a') : null;
     if (!link || link.target !== '' || link.hasAttribute('download') || link.origin !== location.origin) return;
-    // A fragment of this page is the browser's business; files and API answers are the server's.
+    // The browser handles fragments of this page; the server handles files and API responses.
     if (link.pathname.startsWith('/api/') || (link.hash !== '' && link.pathname === location.pathname)) return;
     event.preventDefault();
     go(link.pathname + link.search + link.hash);

@@ -1,4 +1,4 @@
-/** Which page an address names. Pure; `location.svelte.ts` holds where the browser is. */
+/** Maps addresses to pages. These functions are pure; `location.svelte.ts` holds the state. */
 
 export type PageName =
   | 'inbox'
@@ -21,7 +21,7 @@ export interface Route {
   parameters: Record<string, string>;
 }
 
-// In this order; a parameter takes one segment.
+// Matched in this order; a parameter matches one segment.
 const PATTERNS: [string, PageName][] = [
   ['/', 'inbox'],
   ['/inbox', 'inbox'],
@@ -40,7 +40,7 @@ const PATTERNS: [string, PageName][] = [
   ['/settings', 'settings'],
 ];
 
-/** A segment as text, or nothing when its escapes are broken. */
+/** Decodes a segment; returns nothing for malformed escapes. */
 function decoded(segment: string): string | null {
   try {
     return decodeURIComponent(segment);
@@ -67,7 +67,7 @@ function parametersOf(pattern: string, path: string): Record<string, string> | n
   return parameters;
 }
 
-/** The page of a path such as `/r/018f/a/2`. */
+/** Parses a path such as `/r/018f/a/2`. */
 export function route(path: string): Route {
   const plain = path.length > 1 ? path.replace(/\/+$/, '') : path;
   for (const [pattern, page] of PATTERNS) {
@@ -77,27 +77,27 @@ export function route(path: string): Route {
   return { page: 'unknown', parameters: {} };
 }
 
-/** A path of the given segments, each escaped: `href('r', id)`. */
+/** Builds a path and escapes each segment: `href('r', id)`. */
 export function href(...segments: (string | number)[]): string {
   return `/${segments.map((segment) => encodeURIComponent(String(segment))).join('/')}`;
 }
 
-/** Servers and mail programs cut longer addresses. */
-const LONGEST = 4_000;
+/** Servers and mail programs truncate longer addresses. */
+const MAX_ADDRESS_LENGTH = 4_000;
 
-/** A query that fits into an address: its longest members leave it until it does. */
+/** Shortens a query to fit an address by removing the longest members first. */
 export function shortened(search: string): string {
-  if (search.length <= LONGEST) return search;
+  if (search.length <= MAX_ADDRESS_LENGTH) return search;
   const members = [...new URLSearchParams(search)].sort(([, one], [, other]) => one.length - other.length);
   let text = search;
-  while (text.length > LONGEST) {
+  while (text.length > MAX_ADDRESS_LENGTH) {
     members.pop();
     text = `?${new URLSearchParams(members)}`;
   }
   return text === '?' ? '' : text;
 }
 
-/** The query of an address with some members changed; empty ones leave it. */
+/** Changes some members of a query; empty values remove them. */
 export function changedQuery(search: string, changes: Record<string, string | number | null | undefined>): string {
   const query = new URLSearchParams(search);
   for (const [name, value] of Object.entries(changes)) {

@@ -1,4 +1,4 @@
-/** Whether this browser may see anything, and what. */
+/** The session of this browser with the server. */
 
 import { api } from './api';
 import { asProblem, type Problem } from './api/problem';
@@ -9,22 +9,22 @@ import { feed } from './live/feed.svelte';
 type Access =
   | { state: 'checking' }
   | { state: 'locked' }
-  /** It was open in this tab; the page stays behind a dialog. */
+  /** The session was open in this tab; the page stays mounted behind a dialog. */
   | { state: 'expired' }
   | { state: 'unreachable'; problem: Problem }
   | { state: 'open' };
 
-class Gate {
+class SessionStore {
   access: Access = $state.raw({ state: 'checking' });
   session: Session | null = $state.raw(null);
-  /** The server runs another version than the one this page came with. */
+  /** True if the server's version differs from the version of this page. */
   isOutdated = $state(false);
 
   get mayDecide(): boolean {
     return this.session?.scopes.includes('decide') ?? false;
   }
 
-  /** Asks the server whether this browser has a session. */
+  /** Checks whether this browser has a session. */
   async check(): Promise<void> {
     try {
       this.#open(await api.session());
@@ -34,7 +34,7 @@ class Gate {
     }
   }
 
-  /** Exchanges a token for a session. Throws the problem when the server refuses. */
+  /** Exchanges a token for a session. Throws the problem if the server rejects it. */
   async unlock(token: string): Promise<void> {
     this.#open(await api.unlock(token));
   }
@@ -50,7 +50,7 @@ class Gate {
     if (this.access.state === 'open') this.access = { state: 'expired' };
   }
 
-  /** After a restart of the server: is it still the same version? */
+  /** Checks after a server restart whether the version has changed. */
   async compareVersion(): Promise<void> {
     const before = this.session?.version;
     try {
@@ -58,7 +58,7 @@ class Gate {
       this.session = session;
       this.isOutdated = before !== undefined && before !== session.version;
     } catch {
-      // Told by the connection's own state.
+      // The connection pill reports the failure.
     }
   }
 
@@ -69,14 +69,14 @@ class Gate {
   }
 }
 
-export const gate = new Gate();
+export const sessionStore = new SessionStore();
 
-onLocked(() => gate.expire());
+onLocked(() => sessionStore.expire());
 feed.listen((message) => {
-  if (message.type === 'standing') {
-    if (message.standing.state === 'expired') gate.expire();
-    // Unlocked in another tab.
-    else if (message.standing.state === 'live' && gate.access.state === 'expired') void gate.check();
+  if (message.type === 'connectionState') {
+    if (message.connectionState.state === 'expired') sessionStore.expire();
+    // Another tab was unlocked.
+    else if (message.connectionState.state === 'live' && sessionStore.access.state === 'expired') void sessionStore.check();
   }
-  if (message.type === 'restarted') void gate.compareVersion();
+  if (message.type === 'restarted') void sessionStore.compareVersion();
 });

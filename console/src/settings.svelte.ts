@@ -1,4 +1,4 @@
-/** What this browser's person prefers. Kept in the browser alone; the server never sees it. */
+/** Personal preferences, stored only in this browser. */
 
 export type Theme = 'system' | 'light' | 'dark';
 export type TimeZone = 'local' | 'utc';
@@ -8,7 +8,7 @@ interface Preferences {
   timeZone: TimeZone;
   hasSingleKeys: boolean;
   isSpreadsheetSafe: boolean;
-  /** Whether the browser says how many cases wait while nobody looks. */
+  /** Enables browser notifications about waiting cases while the page is hidden. */
   hasNotifications: boolean;
 }
 
@@ -26,31 +26,31 @@ function stored(): Preferences {
       hasNotifications: stored.hasNotifications === true,
     };
   } catch {
-    // A browser that keeps nothing still works; it just forgets.
+    // Without storage the preferences last until the page closes.
     return { ...STANDARD };
   }
 }
 
-/** Read members anywhere; change them by `change`. */
+/** The preferences. Read members anywhere; change them with `change`. */
 export const settings: Preferences = $state(stored());
 
-/** Sets some preferences and keeps them. */
+/** Changes and stores preferences. */
 export function change(some: Partial<Preferences>): void {
   Object.assign(settings, some);
   try {
     localStorage.setItem(KEY, JSON.stringify(settings));
   } catch {
-    // See `stored`.
+    // Storage may be blocked; see `stored`.
   }
   applyTheme();
 }
 
-/** Puts the theme on the document. */
+/** Applies the theme to the document. */
 export function applyTheme(): void {
   document.documentElement.dataset.theme = settings.theme;
 }
 
-// Another tab changed them.
+// Another tab changed the preferences.
 addEventListener('storage', (event) => {
   if (event.key !== KEY) return;
   Object.assign(settings, stored());

@@ -1,4 +1,4 @@
-// Holds the built page to its budget: initial load 120 KB, a lazy chunk 80 KB (both gzip), all of dist 900 KB raw.
+// Checks the sizes of the built page: initial load 120 KB, a lazy chunk 80 KB (both gzip), all of dist 900 KB raw.
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -12,7 +12,7 @@ const packed = (name) => gzipSync(readFileSync(dist + name), { level: 9 }).lengt
 const names = ['index.html', ...readdirSync(`${dist}assets`).map((name) => `assets/${name}`)];
 const page = readFileSync(`${dist}index.html`, 'utf8');
 const first = ['index.html', ...[...page.matchAll(/(?:src|href)="\/(assets\/[^"]+)"/g)].map((match) => match[1])];
-// The first page is the inbox; what it loads belongs to the first sight too, though not to the budget.
+// The inbox is the first page, so its chunks are reported too, but they are not part of the budget.
 const initial = first.reduce((sum, name) => sum + packed(name), 0);
 const all = names.reduce((sum, name) => sum + readFileSync(dist + name).length, 0);
 const largest = names.filter((name) => !first.includes(name)).map((name) => ({ name, size: packed(name) })).sort((one, other) => other.size - one.size)[0];

@@ -31,7 +31,7 @@ for (const theme of (process.env.THEMES ?? 'light,dark').split(',')) {
       isFirst = false;
     }
     for (const wanted of pages) {
-      // `/inbox/1>m>Cancel` presses a key, or clicks what has that text, after the page is there.
+      // `/inbox/1>m>Cancel` presses a key or clicks the element with that text after the page has loaded.
       const [path, ...acts] = wanted.split('>');
       await page.goto(new URL(path, base.origin).href);
       await page.waitForTimeout(Number(process.env.WAIT ?? 900));

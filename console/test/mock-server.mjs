@@ -40,7 +40,7 @@ function publish(stream, kind, body) {
   broadcast(`event: live\nid: ${seq}\ndata: ${JSON.stringify(event)}\n\n`);
 }
 
-// One stream stays alive, so that the live pages have something to show.
+// One stream stays live, so that the live pages have data.
 if (!isEmpty) {
   let turn = 0;
   setInterval(() => {
@@ -196,7 +196,7 @@ function streamRow(id) {
   return { id, events: events.length, first: events[0]?.time ?? null, last: last?.time ?? null, last_kind: last?.kind ?? null, ended: isEnded, outcome: isEnded ? last.body.outcome : null };
 }
 
-/** Hands a request on to a real server, which sees it as its own page's. */
+/** Forwards a request to a real server with the headers of its own page. */
 function handOn(upstream, request, response) {
   const to = new URL(request.url, upstream);
   const headers = { ...request.headers, host: to.host, ...(request.headers.origin ? { origin: to.origin } : {}) };

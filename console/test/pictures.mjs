@@ -21,7 +21,7 @@ try {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: 'light' });
   await page.goto(link.href);
   const api = (path) => page.evaluate(async (path) => (await fetch(path)).json(), path);
-  // The demo has asked its last question when there is a proposal.
+  // The demo has finished its startup when its proposal exists.
   let proposal;
   for (let tries = 0; !proposal && tries < 300; tries += 1) {
     proposal = (await api('/api/cases')).cases?.find((each) => each.case.kind === 'proposal');

@@ -22,7 +22,7 @@ import type {
   StreamEvents,
   StreamRow,
   ToolList,
-  Tried,
+  PlaygroundResult,
   Verification,
 } from './types';
 
@@ -39,26 +39,26 @@ export const api = {
   overview: (signal?: Signal) => request<Overview>('/api/overview', { signal }),
 
   replies: (query: Query, signal?: Signal) => request<ReplyPage>('/api/replies', { query, signal }),
-  // A reply is shown as it was recorded, with every digit of its numbers.
+  // `requestExactly` preserves every digit of the recorded numbers.
   reply: (id: string, signal?: Signal) => requestExactly<Reply>(one('/api/replies', id), { signal }),
   replyAs: (id: string, contract: string, signal?: Signal) =>
     requestExactly<{ document: JsonObject; losses: string[] }>(one('/api/replies', id), { query: { as: contract }, signal }),
   replyProof: (id: string, signal?: Signal) => request<Proof>(`${one('/api/replies', id)}/proof`, { signal }),
 
-  // What a person decides on, and sends back changed, must keep every digit.
+  // Arguments that a person edits and sends back must preserve every digit.
   cases: (query: Query, signal?: Signal) => requestExactly<CasePage>('/api/cases', { query, signal }),
   case: (id: string, signal?: Signal) => requestExactly<CaseDocument>(one('/api/cases', id), { signal }),
-  /** `text` is the whole body: see `RequestOptions.text`. */
+  /** Sends `text` as the whole body; see `RequestOptions.text`. */
   decide: (id: string, text: string) => requestExactly<CaseDocument>(`${one('/api/cases', id)}/decision`, { method: 'POST', text }),
 
   streams: (signal?: Signal) => request<{ streams: StreamRow[] }>('/api/streams', { signal }),
-  // As a reply: with every digit.
+  // `requestExactly` preserves every digit, as for a reply.
   stream: (id: string, signal?: Signal) => requestExactly<StreamDetail>(one('/api/streams', id), { signal }),
   streamEvents: (id: string, after: number, limit: number, signal?: Signal) =>
     requestExactly<StreamEvents>(`${one('/api/streams', id)}/events`, { query: { after, limit }, signal }),
 
   tools: (signal?: Signal) => request<ToolList>('/api/tools', { signal }),
-  /** `argumentsText` goes out as it was written, so that the check sees what a model would have sent. */
+  /** Sends `argumentsText` unparsed, so that the server checks exactly what a model would have sent. */
   checkCall: (tool: string, argumentsText: string) =>
     request<CallCheck>('/api/calls/check', {
       method: 'POST',
@@ -76,6 +76,6 @@ export const api = {
     request<{ from: number; to: number; hashes: string[] }>('/api/ledger/consistency', { query: { from, to } }),
   verify: () => request<Verification>('/api/ledger/verify', { method: 'POST' }),
 
-  tryDocument: (text: string, query: Query) => requestExactly<Tried>('/api/playground', { method: 'POST', text, query }),
+  tryDocument: (text: string, query: Query) => requestExactly<PlaygroundResult>('/api/playground', { method: 'POST', text, query }),
   examples: (signal?: Signal) => requestExactly<{ examples: Example[] }>('/api/examples', { signal }),
 };

@@ -1,4 +1,4 @@
-/** What went wrong with a request, in the form every route of the server answers with (ATDF). */
+/** The error document (ATDF) that every route of the server returns. */
 
 export interface ProblemDetails {
   field?: string;
@@ -8,14 +8,14 @@ export interface ProblemDetails {
   [extra: string]: unknown;
 }
 
-/** The server could not be reached at all. */
+/** The code of a problem where the server was unreachable. */
 export const UNREACHABLE = 'UNREACHABLE';
 
 export class Problem extends Error {
   constructor(
-    /** The HTTP status; 0 when there was no answer. */
+    /** The HTTP status, or 0 when there was no response. */
     readonly status: number,
-    /** Stable and for programs, such as `CASE_CHANGED`. */
+    /** A stable code for programs, such as `CASE_CHANGED`. */
     readonly code: string,
     message: string,
     readonly details: ProblemDetails = {},
@@ -28,7 +28,7 @@ export class Problem extends Error {
     return this.code === UNREACHABLE;
   }
 
-  /** Whether trying the same again can help. */
+  /** True if repeating the same request can succeed. */
   get isPassing(): boolean {
     return this.isUnreachable || this.status === 429 || this.status >= 500;
   }
@@ -38,7 +38,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Reads the body of an answer that was no success. Never throws: a broken body is a problem too. */
+/** Parses the body of an error response. Never throws: a malformed body becomes a problem too. */
 export function readProblem(status: number, body: string): Problem {
   try {
     const answer: unknown = JSON.parse(body);
@@ -49,21 +49,21 @@ export function readProblem(status: number, body: string): Problem {
       }
     }
   } catch {
-    // Told below.
+    // The fallback below reports a malformed body.
   }
   return new Problem(status, `HTTP_${status}`, `The server answered with status ${status} and no further explanation.`, {
     solution: status >= 500 ? 'Look into the log of answerback serve, then try again.' : 'Reload the page; the console and its server may be of different versions.',
   });
 }
 
-/** Any thrown thing as a problem, for places that show one. */
+/** Converts any thrown value to a problem for display. */
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   const message = error instanceof Error ? error.message : String(error);
   return new Problem(0, 'CONSOLE_ERROR', `The console itself failed: ${message}`, { solution: 'Reload the page. If it happens again, report it with the steps that led here.' });
 }
 
-/** The request never got an answer. */
+/** Creates the problem for a request without a response. */
 export function unreachable(): Problem {
   return new Problem(0, UNREACHABLE, 'The server does not answer.', {
     solution: 'Check that answerback serve is running, then try again.',

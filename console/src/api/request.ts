@@ -1,4 +1,4 @@
-/** One request to the server that served this page. */
+/** HTTP requests to the server that served this page. */
 
 import { parseExactly } from '../lib/json';
 import { Problem, readProblem, unreachable } from './problem';
@@ -8,22 +8,22 @@ export type Query = Record<string, string | number | null | undefined>;
 export interface RequestOptions {
   method?: 'GET' | 'POST' | 'DELETE';
   query?: Query;
-  /** Sent as JSON. */
+  /** Serialized to JSON. */
   body?: unknown;
-  /** Sent as it is, for JSON text that a person wrote: parsing would round big numbers. */
+  /** Sent unchanged, because parsing JSON text that a person wrote would round large numbers. */
   text?: string;
   signal?: AbortSignal | undefined;
 }
 
-let whenLocked: () => void = () => {};
+let onSessionEnd: () => void = () => {};
 
-/** Calls `listener` whenever an answer says that this browser has no session any more. */
+/** Calls `listener` when a response says that the session has ended. */
 export function onLocked(listener: () => void): void {
-  whenLocked = listener;
+  onSessionEnd = listener;
 }
 
-/** A path with the query members that have a value. */
-export function pathWith(path: string, query: Query = {}): string {
+/** Appends the query members that have a value to a path. */
+export function pathWithQuery(path: string, query: Query = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== null && value !== undefined && value !== '') parameters.set(name, String(value));
@@ -32,13 +32,13 @@ export function pathWith(path: string, query: Query = {}): string {
   return text === '' ? path : `${path}?${text}`;
 }
 
-/** The answer's text and status. Throws a `Problem` for everything that is no success. */
+/** Sends a request and returns the response body and status. Throws a `Problem` for any error status. */
 export async function requestText(path: string, options: RequestOptions = {}): Promise<{ status: number; text: string }> {
   const body = options.text ?? (options.body === undefined ? null : JSON.stringify(options.body));
   let response: Response;
   let text: string;
   try {
-    response = await fetch(pathWith(path, options.query), {
+    response = await fetch(pathWithQuery(path, options.query), {
       method: options.method ?? 'GET',
       credentials: 'same-origin',
       headers: { accept: 'application/json', ...(body === null ? {} : { 'content-type': 'application/json' }) },
@@ -53,15 +53,15 @@ export async function requestText(path: string, options: RequestOptions = {}): P
   }
   if (!response.ok) {
     const problem = readProblem(response.status, text);
-    if (problem.status === 401 && path !== '/api/session') whenLocked();
+    if (problem.status === 401 && path !== '/api/session') onSessionEnd();
     throw problem;
   }
   return { status: response.status, text };
 }
 
 /**
- * The answer's document. `parse` is `JSON.parse`, or `parseExactly` where numbers that the browser
- * cannot hold must come out as they went in.
+ * Sends a request and parses the response. `parse` is `JSON.parse`, or `parseExactly` where large numbers must keep
+ * all digits.
  */
 async function requestWith<Answer>(parse: (text: string) => unknown, path: string, options: RequestOptions): Promise<Answer> {
   const { status, text } = await requestText(path, options);
@@ -79,7 +79,7 @@ export function request<Answer>(path: string, options: RequestOptions = {}): Pro
   return requestWith(JSON.parse, path, options);
 }
 
-/** As `request`, with numbers too large for the browser as `ExactNumber`. */
+/** Sends a request like `request`, but parses large numbers as `ExactNumber`. */
 export function requestExactly<Answer>(path: string, options: RequestOptions = {}): Promise<Answer> {
   return requestWith(parseExactly, path, options);
 }

@@ -1,4 +1,4 @@
-/** The documents of the console's HTTP API. */
+/** Types of the JSON documents of the console's HTTP API. */
 
 import type { JsonObject, UIEnvelope } from '../envelope/types';
 
@@ -11,7 +11,7 @@ export interface Session {
   version: string;
   log: string | null;
   demo: boolean;
-  /** Command lines for this server: a new launch link, verifying the ledger, the inbox in the terminal. */
+  /** Commands for this server: create a launch link, verify the ledger, open the inbox in the terminal. */
   commands: { link?: string; verify?: string; inbox?: string };
 }
 
@@ -252,7 +252,7 @@ export interface Verification {
   warnings?: { what: string; count: number }[];
 }
 
-export interface Tried {
+export interface PlaygroundResult {
   contract: string | null;
   valid: boolean;
   findings: Finding[];

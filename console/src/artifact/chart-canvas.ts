@@ -1,4 +1,4 @@
-/** Draws a chart with Chart.js. Loaded only when a chart is shown. */
+/** Draws a chart with Chart.js. The module loads only when a chart is displayed. */
 
 import {
   BarController,
@@ -25,7 +25,7 @@ import { cut } from '../lib/text';
 Chart.register(ArcElement, BarController, BarElement, CategoryScale, Decimation, Filler, Legend, LinearScale, LineController, LineElement, PieController, PointElement, ScatterController, Tooltip);
 
 export interface ChartLook {
-  /** Colours as the browser computed them, because a canvas knows no CSS variables. */
+  /** Computed colors, because a canvas cannot use CSS variables. */
   series: string[];
   text: string;
   muted: string;
@@ -42,16 +42,16 @@ export interface Drawing {
   destroy(): void;
 }
 
-// Series differ by dash and marker as well as by hue.
+// Series differ by dash and marker as well as by color.
 const DASHES: number[][] = [[], [6, 4], [2, 3], [10, 4, 2, 4], [12, 4], [4, 2, 1, 2], [1, 4], [8, 8]];
 const MARKERS = ['circle', 'rect', 'triangle', 'rectRot', 'star', 'cross', 'crossRot', 'dash'] as const;
 const LINEAR_FROM = 500;
-/** Of more points only those are drawn that can be told apart, and gaps cannot. */
-const MOST_EXACT = 2_000;
+/** Decimation omits points that cannot be distinguished; it does not support gaps. */
+const MAX_EXACT = 2_000;
 
-/** The points of a line on a linear axis. A gap is a point without a height. */
+/** Converts a line to points on a linear axis. A gap is a point without a y value. */
 function linear(points: readonly (Point | null)[]): Point[] {
-  if (points.length > MOST_EXACT) return points.filter((point) => point !== null);
+  if (points.length > MAX_EXACT) return points.filter((point) => point !== null);
   let x = 0;
   return points.map((point) => {
     if (point !== null) ({ x } = point);
@@ -60,8 +60,8 @@ function linear(points: readonly (Point | null)[]): Point[] {
 }
 
 export function drawChart(canvas: HTMLCanvasElement, chart: ChartData, kind: ChartKind, look: ChartLook): Drawing {
-  const colour = (at: number): string => look.series[at % look.series.length] ?? look.text;
-  const weak = (at: number, share: number): string => colour(at).replace(/^rgb\((.*)\)$/, `rgba($1, ${share / 100})`);
+  const color = (at: number): string => look.series[at % look.series.length] ?? look.text;
+  const weak = (at: number, share: number): string => color(at).replace(/^rgb\((.*)\)$/, `rgba($1, ${share / 100})`);
   const isLinear = isOfPoints(chart) || (kind === 'line' && chart.labels.length > LINEAR_FROM);
   const isNamed = chart.labels.length > 0;
   const hasMarkers = chart.labels.length <= 60 && chart.series.every((series) => series.points.length <= 60);
@@ -70,28 +70,28 @@ export function drawChart(canvas: HTMLCanvasElement, chart: ChartData, kind: Cha
   const datasets: ChartDataset[] = chart.series.map((series, at) => {
     const common = { label: cut(series.label, 60) };
     if (kind === 'pie') {
-      return { ...common, type: 'pie', data: series.values.map((value) => value ?? 0), backgroundColor: chart.labels.map((_, slice) => colour(slice)), borderColor: look.surface, borderWidth: 2 };
+      return { ...common, type: 'pie', data: series.values.map((value) => value ?? 0), backgroundColor: chart.labels.map((_, slice) => color(slice)), borderColor: look.surface, borderWidth: 2 };
     }
     if (kind === 'bar') {
-      return { ...common, type: 'bar', data: series.values, backgroundColor: weak(at, 78), borderColor: colour(at), borderWidth: 1.5, borderRadius: 4, maxBarThickness: 64 };
+      return { ...common, type: 'bar', data: series.values, backgroundColor: weak(at, 78), borderColor: color(at), borderWidth: 1.5, borderRadius: 4, maxBarThickness: 64 };
     }
     if (kind === 'scatter') {
-      return { ...common, type: 'scatter', data: series.points.filter((point) => point !== null), backgroundColor: weak(at, 65), borderColor: colour(at), pointStyle: MARKERS[at % MARKERS.length] ?? 'circle', pointRadius: series.points.length > 1_000 ? 2 : 4.5 };
+      return { ...common, type: 'scatter', data: series.points.filter((point) => point !== null), backgroundColor: weak(at, 65), borderColor: color(at), pointStyle: MARKERS[at % MARKERS.length] ?? 'circle', pointRadius: series.points.length > 1_000 ? 2 : 4.5 };
     }
     return {
       ...common,
       type: 'line',
       data: isLinear ? linear(series.points) : series.values,
       ...(isLinear ? { parsing: false as const, indexAxis: 'x' as const } : {}),
-      borderColor: colour(at),
-      backgroundColor: chart.isArea || chart.series.length === 1 ? weak(at, 14) : colour(at),
+      borderColor: color(at),
+      backgroundColor: chart.isArea || chart.series.length === 1 ? weak(at, 14) : color(at),
       fill: chart.isArea || chart.series.length === 1,
       borderWidth: 2,
       borderDash: DASHES[at % DASHES.length] ?? [],
       pointStyle: MARKERS[at % MARKERS.length] ?? 'circle',
       pointRadius: hasMarkers ? 3.5 : 0,
       pointHoverRadius: 5,
-      pointBackgroundColor: colour(at),
+      pointBackgroundColor: color(at),
       tension: 0,
     };
   });
@@ -124,7 +124,7 @@ export function drawChart(canvas: HTMLCanvasElement, chart: ChartData, kind: Cha
           cornerRadius: 6,
           callbacks: isLinear && isNamed ? { title: (items) => label(items[0]?.parsed.x ?? 0) } : {},
         },
-        decimation: { enabled: isLinear && kind === 'line', algorithm: 'min-max', threshold: MOST_EXACT },
+        decimation: { enabled: isLinear && kind === 'line', algorithm: 'min-max', threshold: MAX_EXACT },
       },
       scales:
         kind === 'pie'
@@ -181,7 +181,7 @@ export function drawChart(canvas: HTMLCanvasElement, chart: ChartData, kind: Cha
       drawn.update('none');
     },
     image() {
-      // On a page's own background a transparent picture would be unreadable elsewhere.
+      // Fills the page's background color, because a transparent image may be unreadable elsewhere.
       const copy = document.createElement('canvas');
       copy.width = canvas.width;
       copy.height = canvas.height;

@@ -1,4 +1,4 @@
-/** Puts text on the clipboard; false when the browser does not allow it. */
+/** Copies text to the clipboard. Returns false if the browser denies it. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -8,7 +8,7 @@ export async function copyText(text: string): Promise<boolean> {
   }
 }
 
-// The clipboard API is missing on plain http of a remote host; a selection still works there.
+// The clipboard API is missing on plain HTTP of a remote host, where copying a selection still works.
 function copyBySelection(text: string): boolean {
   const area = document.createElement('textarea');
   area.value = text;

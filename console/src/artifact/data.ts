@@ -1,12 +1,12 @@
-/** What each kind of artifact is: its icon, its size in words, and its data as a table. */
+/** The properties of each artifact type: icon, size and data as a table. */
 
 import { asList, asObject, asText, type Artifact } from '../envelope/types';
 import { chartTable, readChart } from '../lib/chart';
 import { JsonNode, writeJson } from '../lib/json';
 import { documentText, readDocument } from '../lib/markdown';
-import { counted, formatBytes, formatCount, shown } from '../lib/text';
+import { counted, formatBytes, formatCount, displayText } from '../lib/text';
 import { readTimeline } from '../lib/timeline';
-import type { IconName } from '../parts/icons';
+import type { IconName } from '../components/icons';
 import { batchSignals, readSignals } from './signals';
 import { readTable } from '../lib/table';
 import { writeCsv } from '../lib/csv';
@@ -26,7 +26,7 @@ const ICON: Record<ArtifactKind, IconName> = {
   signal_batch: 'signal',
 };
 
-/** The artifact's kind when it is one of the contract's nine. */
+/** Returns the artifact's type if it is one of the nine in the contract. */
 export function kindOf(artifact: Artifact): ArtifactKind | null {
   const type = artifact.artifact_type;
   return typeof type === 'string' && Object.hasOwn(ICON, type) ? (type as ArtifactKind) : null;
@@ -36,7 +36,7 @@ export function iconOf(kind: ArtifactKind | null): IconName {
   return kind === null ? 'help' : ICON[kind];
 }
 
-/** A size such as `3 × 3` or `412 events`; empty when there is nothing to count. */
+/** Formats the size, such as `3 × 3` or `412 events`; empty if nothing can be counted. */
 export function sizeOf(kind: ArtifactKind | null, content: unknown): string {
   const source = asObject(content);
   switch (kind) {
@@ -78,9 +78,9 @@ export interface PlainTable {
   rows: unknown[][];
 }
 
-const MOST_LEAVES = 50_000;
+const MAX_LEAVES = 50_000;
 
-/** The artifact's data as rows and columns, for the Data tab. */
+/** Converts the artifact's data to rows and columns for the Data tab. */
 export function dataOf(kind: ArtifactKind | null, content: unknown): PlainTable {
   const source = asObject(content);
   switch (kind) {
@@ -121,11 +121,11 @@ function iso(time: number | null): string | null {
   return time === null ? null : new Date(time).toISOString();
 }
 
-/** Every leaf of a JSON value with its pointer. */
+/** Lists every leaf of a JSON value with its pointer. */
 function leavesOf(content: unknown): PlainTable {
   const rows: unknown[][] = [];
   const pending: JsonNode[] = [new JsonNode(null, null, content)];
-  while (pending.length > 0 && rows.length < MOST_LEAVES) {
+  while (pending.length > 0 && rows.length < MAX_LEAVES) {
     const node = pending.pop() as JsonNode;
     if (!node.isBranch) rows.push([node.pointer === '' ? '(root)' : node.pointer, node.kind, typeof node.value === 'string' ? node.value : node.label()]);
     else for (let at = node.children.length - 1; at >= 0; at -= 1) pending.push(node.children[at] as JsonNode);
@@ -133,7 +133,7 @@ function leavesOf(content: unknown): PlainTable {
   return { columns: ['Path', 'Type', 'Value'], rows };
 }
 
-/** The artifact as one file of its natural form. */
+/** Exports the artifact as a file in its natural format. */
 export function fileOf(kind: ArtifactKind | null, title: string, content: unknown, isSpreadsheetSafe: boolean): { extension: string; media: string; text: string } {
   const source = asObject(content);
   switch (kind) {
@@ -156,8 +156,8 @@ export function fileOf(kind: ArtifactKind | null, title: string, content: unknow
   }
 }
 
-/** A title to show; an artifact without one is named after its kind. */
-export function titleOf(artifact: Artifact): string {
+/** Returns the title, or a placeholder with the artifact's type. */
+export function artifactTitle(artifact: Artifact): string {
   const title = asText(artifact.title).trim();
-  return title === '' ? `Untitled ${asText(artifact.artifact_type, 'artifact').replaceAll('_', ' ')}` : shown(title, 300);
+  return title === '' ? `Untitled ${asText(artifact.artifact_type, 'artifact').replaceAll('_', ' ')}` : displayText(title, 300);
 }

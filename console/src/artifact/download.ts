@@ -1,4 +1,4 @@
-/** Hands a file to the browser's downloads. */
+/** Saves a file through the browser's downloads. */
 
 export function saveBlob(name: string, blob: Blob): void {
   const address = URL.createObjectURL(blob);
@@ -8,7 +8,7 @@ export function saveBlob(name: string, blob: Blob): void {
   document.body.append(link);
   link.click();
   link.remove();
-  // After the click has been taken up; revoking at once cancels it in some browsers.
+  // Some browsers cancel the download if the URL is revoked at once.
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 

@@ -1,19 +1,18 @@
-/** The window of rows that are on the screen, out of any number of rows. */
+/** A virtual window over any number of rows. */
 
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer, type VirtualItem, type VirtualizerOptions } from '@tanstack/svelte-virtual';
 import { untrack } from 'svelte';
 
 export interface RowsOptions {
   count: number;
-  /** Height of a row in pixels; a guess when rows are measured. */
+  /** Height of a row in pixels; an estimate if rows are measured. */
   height: number;
   overscan?: number;
 }
 
 type Options = VirtualizerOptions<HTMLElement, HTMLElement>;
 
-// Without a layout (a hidden tab, a test) a window of this height is assumed,
-// so that there is always something to see.
+// Assumed height if there is no layout (a hidden tab, a test), so that some rows are always rendered.
 const ASSUMED = { width: 800, height: 640 };
 
 export class RowWindow {
@@ -32,28 +31,28 @@ export class RowWindow {
     this.#virtualizer = new Virtualizer(this.#complete(first));
   }
 
-  /** The rows to draw, each with its index and offset. */
+  /** The rows to render, each with its index and offset. */
   get items(): VirtualItem[] {
     return this.#view.items;
   }
 
-  /** Height of all rows together. */
+  /** Total height of all rows. */
   get total(): number {
     return this.#view.total;
   }
 
-  /** Height of what comes before the first drawn row. */
+  /** Height of the rows before the first rendered one. */
   get before(): number {
     return this.#view.items[0]?.start ?? 0;
   }
 
-  /** Height of what comes after the last drawn row. */
+  /** Height of the rows after the last rendered one. */
   get after(): number {
     const last = this.#view.items.at(-1);
     return last === undefined ? 0 : Math.max(0, this.#view.total - last.end);
   }
 
-  /** For `{@attach}` on the scrolling element. */
+  /** For `{@attach}` on the scroll container. */
   scroller = (element: HTMLElement): (() => void) => {
     this.#element = element;
     const stop = this.#virtualizer._didMount();
@@ -64,7 +63,7 @@ export class RowWindow {
     };
   };
 
-  /** For `{@attach}` on rows whose height depends on their text; they need `data-index`. */
+  /** For `{@attach}` on rows of variable height; they need `data-index`. */
   measured = (row: HTMLElement): void => {
     untrack(() => this.#virtualizer.measureElement(row));
   };
@@ -84,8 +83,7 @@ export class RowWindow {
       observeElementOffset,
       scrollToFn: elementScroll,
       onChange: () => {
-        // A change that computing the view itself makes is already in the view.
-        // Untracked, because measuring a row runs inside that row's effect.
+        // The update is untracked, because measuring a row runs inside that row's effect.
         if (!this.#isComputing) untrack(() => (this.#changes += 1));
       },
     };

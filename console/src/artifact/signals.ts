@@ -1,4 +1,4 @@
-/** Signals by layer, folded where the same one repeats. */
+/** Signals grouped by layer, with consecutive duplicates merged. */
 
 import { asObject, asText, isObject } from '../envelope/types';
 import { readTime } from '../lib/timeline';
@@ -13,7 +13,7 @@ export interface Signal {
   value: unknown;
 }
 
-/** One line: a signal, and how often it came in a row. */
+/** A signal and the number of consecutive repetitions. */
 export interface SignalLine {
   signal: Signal;
   times: number;
@@ -26,7 +26,7 @@ export interface SignalLayer {
   lines: SignalLine[];
 }
 
-/** The order the contract gives its layers; others follow by name. */
+/** The layer order of the contract; other layers follow by name. */
 export const LAYERS: readonly string[] = ['selector', 'intent', 'mission', 'aggregate'];
 
 export function readSignals(list: readonly unknown[]): Signal[] {
@@ -44,7 +44,7 @@ export function readSignals(list: readonly unknown[]): Signal[] {
   });
 }
 
-/** The list inside a signal batch artifact, wherever the agent put it. */
+/** Finds the list inside a signal batch artifact, because agents use different member names. */
 export function batchSignals(content: unknown): unknown[] {
   if (Array.isArray(content)) return content;
   const source = asObject(content);
@@ -55,7 +55,7 @@ export function batchSignals(content: unknown): unknown[] {
   return source.signal_type === undefined ? [] : [source];
 }
 
-/** Folds neighbours that say the same. */
+/** Merges consecutive signals with the same content. */
 export function foldSignals(signals: readonly Signal[]): SignalLine[] {
   const lines: SignalLine[] = [];
   for (const signal of signals) {
@@ -84,7 +84,7 @@ export function groupSignals(signals: readonly Signal[]): SignalLayer[] {
     .map(([name, own]) => ({ name, count: own.length, lines: foldSignals(own) }));
 }
 
-/** In order of time; signals without a time keep their place at the end. */
+/** Sorts by time; signals without a time keep their order at the end. */
 export function chronological(signals: readonly Signal[]): SignalLine[] {
   const ordered = [...signals].sort((left, right) => (left.time ?? Number.POSITIVE_INFINITY) - (right.time ?? Number.POSITIVE_INFINITY) || left.position - right.position);
   return foldSignals(ordered);

@@ -14,7 +14,7 @@ import { groupSignals, readSignals } from './signals';
 const KINDS = ['table', 'chart', 'document', 'code_block', 'timeline', 'file_reference', 'json_data', 'mission_draft', 'signal_batch', 'hologram'];
 const SCRIPT = '<script>alert(1)</script><img src=x onerror=alert(1)><iframe src="javascript:alert(1)"></iframe>';
 
-/** Contents that fit no kind, or fit one maliciously. */
+/** Contents that fit no type, or exploit one. */
 const HOSTILE: [string, unknown][] = [
   ['nothing', undefined],
   ['null', null],
@@ -30,7 +30,7 @@ const HOSTILE: [string, unknown][] = [
 ];
 
 beforeEach(() => {
-  // Asking the server is the file viewer's business alone, and it must ask by id.
+  // Only the file viewer may send requests, and only by reply id.
   vi.stubGlobal('fetch', vi.fn(() => Promise.reject(new TypeError('no server in this test'))));
   // jsdom has no layout to observe.
   vi.stubGlobal('ResizeObserver', class { observe(): void {} unobserve(): void {} disconnect(): void {} });
@@ -176,15 +176,15 @@ test('signals are grouped in the order of the layers and folded', () => {
 
 describe('file', () => {
   test('is asked for by id, never by path', async () => {
-    const asked: string[] = [];
+    const requests: string[] = [];
     vi.stubGlobal('fetch', vi.fn((address: string) => {
-      asked.push(address);
+      requests.push(address);
       return Promise.resolve(new Response(address.endsWith('/state') ? JSON.stringify({ state: 'available', size: 20, sha256: 'ab', media_type: 'text/csv', preview: 'csv', solution: null }) : 'a,b\n=1,<script>\n'));
     }));
     render(FileViewer, { content: { file_path: 'https://evil.test/../../etc/passwd', file_type: 'csv' }, title: 'F', position: 2, reply: { id: 'r/1', index: 4 } });
     await fireEvent.click(await screen.findByRole('button', { name: 'Preview' }));
     await screen.findByRole('grid');
-    expect(asked).toEqual(['/api/replies/r%2F1/artifacts/2/file/state', '/api/replies/r%2F1/artifacts/2/file']);
+    expect(requests).toEqual(['/api/replies/r%2F1/artifacts/2/file/state', '/api/replies/r%2F1/artifacts/2/file']);
     expect(screen.getByRole('grid').textContent).toContain('<script>');
     for (const link of document.querySelectorAll('a')) expect(link.getAttribute('href')).toBe('/api/replies/r%2F1/artifacts/2/file');
   });

@@ -1,7 +1,7 @@
 import { cleanup, fireEvent, render, screen } from '@testing-library/svelte';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { CaseDocument, DecisionKind, Session } from '../api/types';
-import { gate } from '../session.svelte';
+import { sessionStore } from '../session.svelte';
 import DecisionCard from './DecisionCard.svelte';
 
 const session: Session = { principal: 'console', scopes: ['read', 'decide'], server: 's', version: '1', log: null, demo: false, commands: {} };
@@ -29,7 +29,7 @@ const decided = (document: CaseDocument): CaseDocument => ({
 });
 
 beforeEach(() => {
-  gate.session = session;
+  sessionStore.session = session;
 });
 
 afterEach(() => {
@@ -86,7 +86,7 @@ describe('a decision card', () => {
   });
 
   it('has words instead of buttons for a session that only reads', () => {
-    gate.session = { ...session, scopes: ['read'] };
+    sessionStore.session = { ...session, scopes: ['read'] };
     render(DecisionCard, { document: proposal(), changed: () => {} });
     expect(screen.queryByText('Read-only session')).not.toBeNull();
     expect(screen.queryByRole('button', { name: /Approve|Modify|Reject/ })).toBeNull();

@@ -1,10 +1,10 @@
-/** What differs between two JSON values, member by member. */
+/** Compares two JSON values member by member. */
 
 import { isObject } from '../envelope/types';
 import { ExactNumber } from '../lib/json';
 
 export interface Change {
-  /** A JSON Pointer; empty for the whole. */
+  /** A JSON Pointer; empty for the root. */
   path: string;
   kind: 'added' | 'removed' | 'changed';
   before?: unknown;
@@ -24,10 +24,10 @@ function isSame(before: unknown, after: unknown): boolean {
 
 const escaped = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
-/** The changes that lead from `before` to `after`, in the order of their places. */
+/** Lists the changes from `before` to `after`, in document order. */
 export function changes(before: unknown, after: unknown): Change[] {
   const found: Change[] = [];
-  // A stack instead of recursion: arguments may nest as deep as an agent likes.
+  // A stack replaces recursion because arguments may nest to any depth.
   const open: { path: string; before: unknown; after: unknown }[] = [{ path: '', before, after }];
   for (let pair = open.pop(); pair !== undefined; pair = open.pop()) {
     const { path } = pair;

@@ -1,4 +1,4 @@
-/** A form for arguments: one native control for each, whose text becomes a value of the same type again. */
+/** A form for arguments, with one native control per member. Values keep their JSON type. */
 
 import { asObject, isObject, type JsonObject } from '../envelope/types';
 import { ExactNumber, isInexact, setMember } from '../lib/json';
@@ -10,10 +10,10 @@ export interface Field {
   title: string;
   description: string;
   kind: FieldKind;
-  /** The values of a choice, in the schema's order. */
+  /** The options of a select, in the schema's order. */
   choices: unknown[];
   isRequired: boolean;
-  /** Whether the original has it; an absent optional one that stays empty stays absent. */
+  /** True if the original has this member. An optional member that is absent and left empty stays absent. */
   isPresent: boolean;
 }
 
@@ -38,14 +38,14 @@ function kindOfSchema(schema: JsonObject): FieldKind | null {
   }
 }
 
-/** Whether a control of this kind can show this value at all. */
+/** True if a control of this kind can represent the value. */
 function fits(kind: FieldKind, value: unknown, choices: unknown[]): boolean {
   if (kind === 'choice') return choices.includes(value);
   const own = kindOfValue(value);
   return own === kind || (kind === 'integer' && own === 'number');
 }
 
-/** The fields for arguments, or null where a flat form cannot hold them and JSON text has to. */
+/** Lists the fields for arguments, or returns null if a flat form cannot represent them. */
 export function fieldsOf(schema: unknown, original: unknown): Field[] | null {
   if (!isObject(original)) return null;
   const properties = asObject(asObject(schema).properties);
@@ -71,7 +71,7 @@ export function fieldsOf(schema: unknown, original: unknown): Field[] | null {
   return fields.length > 0 ? fields : null;
 }
 
-/** What a control shows at first. */
+/** Formats the initial text of a control. */
 export function textOf(field: Field, original: JsonObject): string {
   if (!field.isPresent) return '';
   const value = original[field.name];
@@ -83,7 +83,7 @@ export type Read = { value: unknown } | { isAbsent: true } | { fault: string };
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** The value of a control's text. */
+/** Parses a control's text. */
 export function readField(field: Field, text: string): Read {
   if (text === '' && !(field.kind === 'text' && (field.isPresent || field.isRequired))) {
     return field.isRequired ? { fault: 'A value is needed here.' } : { isAbsent: true };
@@ -105,7 +105,7 @@ export function readField(field: Field, text: string): Read {
   }
 }
 
-/** All controls together: the arguments, or what is wrong in which field. */
+/** Parses all controls to the arguments, or to the errors by field. */
 export function readForm(fields: Field[], texts: Record<string, string>): { value: JsonObject; faults: Record<string, string> } {
   const value: JsonObject = {};
   const faults: Record<string, string> = {};

@@ -1,9 +1,9 @@
-/** The words for cases and decisions: what each means to the agent that waits. */
+/** The labels of cases and decisions, from the view of the waiting agent. */
 
 import type { CaseDocument, CaseKind, DecisionKind } from '../api/types';
 import { asList, asText, firstText } from '../envelope/types';
-import { shown } from '../lib/text';
-import type { IconName } from '../parts/icons';
+import { displayText } from '../lib/text';
+import type { IconName } from '../components/icons';
 
 export const KIND: Record<CaseKind, { title: string; icon: IconName }> = {
   proposal: { title: 'Proposal', icon: 'mission' },
@@ -11,18 +11,18 @@ export const KIND: Record<CaseKind, { title: string; icon: IconName }> = {
   escalation: { title: 'Escalation', icon: 'escalation' },
 };
 
-const LONGEST_TITLE = 600;
+const MAX_TITLE_LENGTH = 600;
 
-interface Words {
-  /** On the button. */
+interface DecisionLabels {
+  /** Label of the button. */
   action: string;
-  /** What it does, one sentence. */
+  /** One sentence on the effect. */
   meaning: string;
-  /** What was done, for a record. */
+  /** Past tense, for a recorded decision. */
   done: string;
 }
 
-const PROPOSAL: Record<DecisionKind, Words> = {
+const PROPOSAL: Record<DecisionKind, DecisionLabels> = {
   approve: { action: 'Approve', meaning: 'The agent may act exactly as shown.', done: 'Approved' },
   modify: { action: 'Modify', meaning: 'The agent may act with your arguments instead.', done: 'Approved with changed arguments' },
   reject: { action: 'Reject', meaning: 'The agent must not act.', done: 'Rejected' },
@@ -30,13 +30,13 @@ const PROPOSAL: Record<DecisionKind, Words> = {
   defer: { action: 'Defer', meaning: 'The case waits; nothing is done until you decide.', done: 'Deferred' },
 };
 
-const QUESTION: Record<DecisionKind, Words> = {
+const QUESTION: Record<DecisionKind, DecisionLabels> = {
   ...PROPOSAL,
   respond: { action: 'Answer', meaning: 'The agent gets your answer.', done: 'Answered' },
   reject: { action: 'Decline', meaning: 'The agent gets the reply that its question stays unanswered.', done: 'Declined' },
 };
 
-const ESCALATION: Record<DecisionKind, Words> = {
+const ESCALATION: Record<DecisionKind, DecisionLabels> = {
   approve: { action: 'Run once anyway', meaning: 'This call runs once although its check failed.', done: 'Check waived once' },
   modify: { action: 'Correct arguments', meaning: 'The call runs with your arguments, once they pass the check.', done: 'Arguments corrected' },
   respond: { action: 'Guide the model', meaning: 'The model gets your message and may try again.', done: 'Model guided' },
@@ -44,14 +44,14 @@ const ESCALATION: Record<DecisionKind, Words> = {
   defer: { action: 'Defer', meaning: 'The call stays blocked until you decide.', done: 'Deferred' },
 };
 
-export function wordsOf(kind: CaseKind, decision: DecisionKind): Words {
+export function decisionLabels(kind: CaseKind, decision: DecisionKind): DecisionLabels {
   const words = kind === 'question' ? QUESTION : kind === 'escalation' ? ESCALATION : PROPOSAL;
   return words[decision] ?? { action: decision, meaning: '', done: decision };
 }
 
-/** What a case is about, in one line; the full words stand in the card. */
-export function titleOf(document: CaseDocument): string {
-  return shown(wholeTitle(document), LONGEST_TITLE);
+/** Formats a one-line title of a case; the card has the full text. */
+export function caseTitle(document: CaseDocument): string {
+  return displayText(wholeTitle(document), MAX_TITLE_LENGTH);
 }
 
 function wholeTitle(document: CaseDocument): string {
@@ -69,8 +69,8 @@ function wholeTitle(document: CaseDocument): string {
   }
 }
 
-/** Who asks. */
-export function askerOf(document: CaseDocument): string {
+/** Returns the agent or server that opened the case. */
+export function requesterOf(document: CaseDocument): string {
   const content = document.content;
   return firstText(content, 'proposed_by', 'asked_by') || asText(content.server);
 }

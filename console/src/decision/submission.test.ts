@@ -1,19 +1,19 @@
 import { expect, it } from 'vitest';
 import type { CaseDocument } from '../api/types';
 import { ExactNumber } from '../lib/json';
-import { bodyOf, isOlder, winnerOf } from './submission';
+import { decisionBody, isOlder, concurrentDecision } from './submission';
 
 const shown = { case: { digest: 'ab', revision: 3 } } as CaseDocument;
 
 it('binds a decision to what was shown, digit by digit', () => {
   const choice = { decision: 'modify', arguments: { id: new ExactNumber('12345678901234567890') } } as const;
-  expect(bodyOf(shown, choice)).toBe('{"decision":"modify","arguments":{"id":12345678901234567890},"digest":"ab","revision":3}');
+  expect(decisionBody(shown, choice)).toBe('{"decision":"modify","arguments":{"id":12345678901234567890},"digest":"ab","revision":3}');
 });
 
 it('reads the winning decision of a conflict', () => {
-  expect(winnerOf({ winning: { decision: 'reject' }, at: 'T' })).toEqual({ submission: { decision: 'reject' }, at: 'T' });
-  expect(winnerOf(undefined)).toBeNull();
-  expect(winnerOf({ winning: 'x' })).toBeNull();
+  expect(concurrentDecision({ winning: { decision: 'reject' }, at: 'T' })).toEqual({ submission: { decision: 'reject' }, at: 'T' });
+  expect(concurrentDecision(undefined)).toBeNull();
+  expect(concurrentDecision({ winning: 'x' })).toBeNull();
 });
 
 it('tells which of two forms of a case came first', () => {

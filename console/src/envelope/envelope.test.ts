@@ -1,7 +1,7 @@
 import { cleanup, render, screen } from '@testing-library/svelte';
 import { afterEach, expect, test, vi } from 'vitest';
 import Envelope from './Envelope.svelte';
-import { layOut } from './layout';
+import { layOutArtifacts } from './layout';
 import { readHints } from './types';
 
 afterEach(() => {
@@ -22,13 +22,13 @@ test.each<[string, string[], unknown, number[], boolean]>([
   ['text', ['table', 'chart'], { layout: 'modal' }, [0, 1], false],
   ['nonsense', ['x'], { layout: 7 }, [0], false],
 ])('%s of %j with %j', (type, types, hints, positions, hasColumns) => {
-  const layout = layOut(type, kinds(...types), readHints(hints));
+  const layout = layOutArtifacts(type, kinds(...types), readHints(hints));
   expect(layout.placed.map((one) => one.position)).toEqual(positions);
   expect(layout.hasColumns).toBe(hasColumns);
 });
 
-test('a narrow card without a neighbour takes the row', () => {
-  const { placed } = layOut('artifact_bundle', kinds('chart', 'table', 'chart', 'json_data'), readHints(null));
+test('a narrow card without a neighbor takes the row', () => {
+  const { placed } = layOutArtifacts('artifact_bundle', kinds('chart', 'table', 'chart', 'json_data'), readHints(null));
   expect(placed.map((one) => one.isWide)).toEqual([true, true, false, false]);
 });
 

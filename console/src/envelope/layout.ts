@@ -1,21 +1,21 @@
-/** In which order and width an envelope's artifacts are shown. Hints advise; they never decide alone. */
+/** The order and width of an envelope's artifacts. Layout hints influence them but do not decide alone. */
 
 import { asObject, type UIHints } from './types';
 
-export interface Placed {
-  /** Place in the envelope: links and file requests name it. */
+export interface PositionedArtifact {
+  /** Position in the envelope, used by links and file requests. */
   position: number;
   artifact: unknown;
-  /** Takes both columns. */
+  /** Spans both columns. */
   isWide: boolean;
 }
 
 export interface Layout {
   hasColumns: boolean;
-  placed: Placed[];
+  placed: PositionedArtifact[];
 }
 
-// What a response type is about comes first; the rest keeps the agent's order.
+// Artifacts of the response type's main kind come first; the rest keep the agent's order.
 const FIRST: Record<string, readonly string[]> = {
   table: ['table'],
   report: ['document'],
@@ -23,10 +23,10 @@ const FIRST: Record<string, readonly string[]> = {
   live_execution: ['timeline'],
 };
 
-/** Kinds that read badly at half the width. */
+/** Types that are hard to read at half the width. */
 const WIDE = new Set(['table', 'document', 'timeline', 'code_block', 'signal_batch']);
 
-export function layOut(responseType: unknown, artifacts: readonly unknown[], hints: UIHints): Layout {
+export function layOutArtifacts(responseType: unknown, artifacts: readonly unknown[], hints: UIHints): Layout {
   const first = FIRST[typeof responseType === 'string' ? responseType : ''] ?? [];
   const typeOf = (artifact: unknown): string => {
     const type = asObject(artifact).artifact_type;
@@ -42,15 +42,15 @@ export function layOut(responseType: unknown, artifacts: readonly unknown[], hin
   const isSplit = hints.layout === 'split' || responseType === 'forecast';
   const hasColumns = placed.length > 1 && (isSplit || (responseType === 'artifact_bundle' && hints.layout !== 'inline' && placed.length > 2));
   if (isSplit) {
-    // Two panes were asked for: everything shares the width, except what would stand alone.
+    // With two panes all artifacts share the width, except those that need the full row.
     for (const one of placed) one.isWide = false;
     const last = placed.at(-1);
     if (placed.length % 2 === 1 && last !== undefined) last.isWide = true;
     return { hasColumns, placed };
   }
-  // A narrow card without a neighbour takes the row.
+  // A narrow card without a neighbor takes the full row.
   for (let at = 0; at < placed.length; at += 1) {
-    const one = placed[at] as Placed;
+    const one = placed[at] as PositionedArtifact;
     if (one.isWide) continue;
     const next = placed[at + 1];
     if (next !== undefined && !next.isWide) at += 1;

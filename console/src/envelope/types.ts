@@ -1,9 +1,8 @@
 /**
- * The UI envelope as an agent may really send it.
+ * The UI envelope as agents really send it.
  *
- * Every member is `unknown` or optional on purpose: the contract is checked on
- * the server, but the console also shows replies that failed the check. Readers
- * below turn a member into what a viewer needs, and never throw.
+ * Every member is `unknown` or optional, because the console also displays replies that failed the server's check.
+ * The readers below never throw.
  */
 
 import { ExactNumber } from '../lib/json';
@@ -55,7 +54,7 @@ export interface UIHints {
   expandable: boolean;
 }
 
-/** Where an artifact's reply is kept, for links and file requests. */
+/** Identifies an artifact's reply for links and file requests. */
 export interface ReplyPlace {
   id: string;
   index: number;
@@ -63,7 +62,7 @@ export interface ReplyPlace {
 
 export type JsonObject = Record<string, unknown>;
 
-/** The nine keys of the contract; anything else in an envelope is "extra". */
+/** The nine keys of the contract; other members of an envelope are extra. */
 export const ENVELOPE_KEYS: readonly string[] = [
   'response_type',
   'summary',
@@ -82,24 +81,24 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 }
 
-/** The value as an object, or an empty one. */
+/** Returns the value as an object, or an empty one. */
 export function asObject(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
 
-/** The value as a list, or an empty one. */
+/** Returns the value as a list, or an empty one. */
 export function asList(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The value as text when it is text, number or boolean; otherwise the fallback. */
+/** Converts text, a number or a boolean to text; otherwise returns the fallback. */
 export function asText(value: unknown, fallback = ''): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   return value instanceof ExactNumber ? value.source : fallback;
 }
 
-/** The first of the members that is readable as non-empty text. */
+/** Returns the first of the members that is non-empty text. */
 export function firstText(source: JsonObject, ...keys: string[]): string {
   for (const key of keys) {
     const text = asText(source[key]);
@@ -112,7 +111,7 @@ function oneOf<Word extends string>(value: unknown, words: readonly Word[]): Wor
   return words.find((word) => word === value) ?? null;
 }
 
-/** Reads hints; what is outside the contract's lists counts as absent. */
+/** Parses layout hints; values outside of the contract count as absent. */
 export function readHints(value: unknown): UIHints {
   const hints = asObject(value);
   return {
@@ -128,7 +127,7 @@ export function readHints(value: unknown): UIHints {
   };
 }
 
-/** Members of `source` that `known` does not name. */
+/** Lists the members of `source` that `known` does not name. */
 export function extraMembers(source: unknown, known: readonly string[]): JsonObject {
   const extra: JsonObject = {};
   if (!isObject(source)) return extra;

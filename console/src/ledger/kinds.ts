@@ -1,6 +1,6 @@
-/** The kinds of ledger entries, in words. */
+/** Labels of the ledger's entry kinds. */
 
-import type { IconName } from '../parts/icons';
+import type { IconName } from '../components/icons';
 
 export const ENTRY_KINDS: { name: string; title: string; icon: IconName }[] = [
   { name: 'config', title: 'Configuration', icon: 'settings' },
@@ -18,5 +18,5 @@ export function entryKind(name: string): { title: string; icon: IconName } {
   return ENTRY_KINDS.find((kind) => kind.name === name) ?? { title: name, icon: 'info' };
 }
 
-/** The kinds that have a page of their own among the replies. */
+/** The entry kinds that also have a reply page. */
 export const REPLY_KINDS = ['response', 'rejected', 'validation', 'escalation'];

@@ -5,7 +5,7 @@ import { parseExactly } from './json';
 
 const SALES = { chart_type: 'line', data: { labels: ['Jan', 'Feb', 'Mar'], datasets: [{ label: 'Sales', data: [100, 200, 150] }] } };
 
-/** A chart that is understood. */
+/** Parses a chart that must be supported. */
 function read(content: unknown): ChartData {
   const chart = readChart(content);
   if (chart === null) throw new Error('not understood');

@@ -1,16 +1,16 @@
 /**
- * A chart's data, read from the shapes that are understood, with its words and its table.
+ * Parses a chart's data and describes it in words and as a table.
  *
- * Only these are drawn; everything else is shown as a tree, because a guess draws wrong numbers:
+ * Only these shapes are drawn; others are shown as a tree, because a guess would draw wrong numbers:
  *
  * - `{"labels": […], "datasets": [{"label": …, "data": […]}]}`, the form of the contract;
  * - a list of values;
  * - an object of names with numbers, such as `{"Jan": 3, "Feb": 5}`.
  *
- * A value is a number, null for a gap, a point `{"x" or "label" or "name", "y" or "value"}`, or on a line or a scatter
- * chart a pair `[x, y]`. Either all points of a chart state where they stand, or none does.
+ * A value is a number, null for a gap, a point `{"x" or "label" or "name", "y" or "value"}`, or on a line or scatter
+ * chart a pair `[x, y]`. Either all points of a chart have an x position or none has.
  *
- * `answerback show` reads charts by the same rules; `conformance/charts/readings.json` holds both to it.
+ * `answerback show` uses the same rules; `conformance/charts/readings.json` tests both.
  */
 
 import { asList, asObject, asText, isObject } from '../envelope/types';
@@ -26,41 +26,41 @@ export interface Point {
 
 export interface Series {
   label: string;
-  /** One value for each label; null where there is none. Empty if x is a number of its own, and for scatter. */
+  /** One value per label, null for a gap. Empty for a numeric x axis and for scatter charts. */
   values: (number | null)[];
-  /** The points by their place on the x axis, null for a gap. A whole x is the place of a label, if there are labels. */
+  /** The points with their x position, null for a gap. A whole x is the index of a label if there are labels. */
   points: (Point | null)[];
 }
 
 export interface ChartData {
   kind: ChartKind;
-  /** False if the chart's type is none that we know. */
+  /** False if the chart's type is unknown. */
   isKindKnown: boolean;
-  /** Empty if x is a number of its own. */
+  /** Empty for a numeric x axis. */
   labels: string[];
   series: Series[];
   isStacked: boolean;
   isArea: boolean;
   xTitle: string;
   yTitle: string;
-  /** How many texts stand where a number belongs. */
+  /** The number of text values in place of a number. */
   notNumbers: number;
   warnings: string[];
 }
 
 const KINDS: Record<string, ChartKind> = { line: 'line', area: 'line', bar: 'bar', column: 'bar', pie: 'pie', doughnut: 'pie', donut: 'pie', scatter: 'scatter', bubble: 'scatter' };
-const MOST_SERIES = 50;
-/** Values beyond this have no place on an axis: they cannot be subtracted from each other. */
+const MAX_SERIES = 50;
+/** Larger values cannot be subtracted from each other, so they have no position on an axis. */
 const LARGEST = 1e300;
-const LONGEST_NUMBER = 40;
+const MAX_NUMBER_LENGTH = 40;
 const DECIMAL = /^[ \t\n\f\r]*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?[ \t\n\f\r]*$/i;
 
-/** A finite number, also one that is written as a text. */
+/** Parses a finite number, also one written as text. */
 function readNumber(value: unknown): number | null {
   let number: number;
   if (typeof value === 'number') number = value;
   else if (value instanceof ExactNumber) number = Number(value.source);
-  else if (typeof value === 'string' && value.length <= LONGEST_NUMBER && DECIMAL.test(value)) number = Number(value);
+  else if (typeof value === 'string' && value.length <= MAX_NUMBER_LENGTH && DECIMAL.test(value)) number = Number(value);
   else return null;
   return Number.isFinite(number) ? number : null;
 }
@@ -68,14 +68,14 @@ function readNumber(value: unknown): number | null {
 const isNumeric = (value: unknown): boolean => typeof value === 'number' || value instanceof ExactNumber;
 const isPlace = (value: unknown): boolean => isNumeric(value) || typeof value === 'string';
 
-/** One value of a series. `x` is absent if it does not say where it stands. */
+/** One value of a series. `x` is absent if the value has no x position. */
 interface Item {
   x?: unknown;
   y: number | null;
   isText: boolean;
 }
 
-/** Null if the value is of a shape that is not understood. */
+/** Returns null for an unsupported shape. */
 function readY(value: unknown): { y: number | null; isText: boolean } | null {
   if (value === null) return { y: null, isText: false };
   if (!isPlace(value)) return null;
@@ -84,7 +84,7 @@ function readY(value: unknown): { y: number | null; isText: boolean } | null {
   return Math.abs(y) > LARGEST ? null : { y, isText: false };
 }
 
-/** Null if the value is of a shape that is not understood. */
+/** Returns null for an unsupported shape. */
 function readItem(value: unknown, takesPairs: boolean): Item | null {
   let x: unknown = null;
   let given = value;
@@ -109,7 +109,7 @@ interface Dataset {
   items: Item[];
 }
 
-/** All of them, or null if one is of a shape that is not understood. */
+/** Returns all of them, or null if one has an unsupported shape. */
 function all<Read>(values: readonly unknown[], read: (value: unknown, at: number) => Read | null): Read[] | null {
   const found: Read[] = [];
   for (const [at, value] of values.entries()) {
@@ -141,7 +141,7 @@ function readSets(data: unknown, takesPairs: boolean): { labels: unknown[]; sets
     const sets = all(data.datasets, (set, at) => readDataset(set, at, takesPairs));
     return sets && { labels: asList(data.labels), sets };
   }
-  // Names with numbers. A member of any other shape means that the names are not those of values.
+  // Parses an object of names with numbers. A member of another shape means that it is not one.
   const items = all(Object.values(data), (value) => {
     const read = readY(value);
     return read === null || read.isText ? null : read;
@@ -149,7 +149,7 @@ function readSets(data: unknown, takesPairs: boolean): { labels: unknown[]; sets
   return items && { labels: Object.keys(data), sets: [{ label: '', items }] };
 }
 
-/** What two places on an axis have in common: the same number, or the same text. */
+/** Returns the same key for equal positions on an axis: the same number or the same text. */
 function keyOf(value: unknown): string | null {
   const number = readNumber(value);
   if (number !== null) return `n${number + 0}`;
@@ -158,7 +158,7 @@ function keyOf(value: unknown): string | null {
 
 const point = (x: number, y: number | null): Point | null => (y === null ? null : { x, y });
 
-/** Gives every value its place on the x axis; null if there is none that is certain. */
+/** Assigns an x position to every value; null if that is ambiguous. */
 function place(kind: ChartKind, given: unknown[], sets: Dataset[]): { labels: string[]; series: Series[] } | null {
   const labels = given.map((label) => (isObject(label) || Array.isArray(label) ? writeJson(label, 0, 200) : asText(label)));
   const items = sets.flatMap((set) => set.items);
@@ -196,12 +196,12 @@ function place(kind: ChartKind, given: unknown[], sets: Dataset[]): { labels: st
       if (key === null) return null;
       let at = places.get(key);
       if (at === undefined) {
-        // A place that the labels do not have is on another axis.
+        // A position outside of the labels belongs to another axis.
         if (given.length > 0) return null;
         at = labels.push(asText(x)) - 1;
         places.set(key, at);
       }
-      // Of two values at one place a line or a bar could show only one.
+      // A line or a bar could show only one of two values at the same position.
       if (seen.has(at) && kind !== 'scatter') return null;
       seen.add(at);
       found.push([at, y]);
@@ -223,21 +223,21 @@ function inOrder(label: string, values: (number | null)[]): Series {
   return { label, values, points: values.map((y, x) => point(x, y)) };
 }
 
-/** Reads a chart artifact's content; null if its shape is not understood or there is nothing to draw. Never throws. */
+/** Parses a chart artifact's content. Returns null if its shape is unsupported or it has no data. Never throws. */
 export function readChart(content: unknown): ChartData | null {
   const source = asObject(content);
   const data = asObject(source.data);
   const word = typeof source.chart_type === 'string' ? source.chart_type : '';
   const given = word.toLowerCase();
   const isKindKnown = Object.hasOwn(KINDS, given);
-  // Values of an unknown kind are drawn as bars, which claim nothing about what lies between two of them.
+  // Unknown types are drawn as bars, which imply nothing between two values.
   const kind = isKindKnown ? (KINDS[given] as ChartKind) : 'bar';
   const read = readSets(source.data, kind === 'line' || kind === 'scatter');
   const placed = read && place(kind, read.labels, read.sets);
   if (!placed) return null;
   const { labels, series } = placed;
   const ys = series.flatMap((one) => one.points.flatMap((each) => (each === null ? [] : [each.y])));
-  // A share of a whole is not below zero.
+  // A share of a whole cannot be negative.
   if (ys.length === 0 || (kind === 'pie' && ys.some((y) => y < 0))) return null;
 
   const warnings: string[] = [];
@@ -247,14 +247,14 @@ export function readChart(content: unknown): ChartData | null {
     const isInOrder = items.every((item) => item.x === undefined);
     if (count > 0 && isInOrder && items.length !== count) warnings.push(`"${label}" has ${counted(items.length, 'value')} for ${counted(count, 'label')}.`);
   }
-  if (series.length > MOST_SERIES) warnings.push(`Only the first ${MOST_SERIES} of ${series.length} series are shown.`);
+  if (series.length > MAX_SERIES) warnings.push(`Only the first ${MAX_SERIES} of ${series.length} series are shown.`);
   const notNumbers = read.sets.reduce((sum, set) => sum + set.items.filter((item) => item.isText).length, 0);
   if (notNumbers > 0) warnings.push(`${counted(notNumbers, 'value')} ${notNumbers === 1 ? 'is' : 'are'} not a finite number.`);
   return {
     kind,
     isKindKnown,
     labels,
-    series: series.slice(0, MOST_SERIES),
+    series: series.slice(0, MAX_SERIES),
     isStacked: source.stacked === true || data.stacked === true,
     isArea: given === 'area',
     xTitle: axisTitle(source, data, 'x'),
@@ -275,7 +275,7 @@ function axisTitle(source: Record<string, unknown>, data: Record<string, unknown
 
 const WORDS: Record<ChartKind, string> = { line: 'Line chart', bar: 'Bar chart', pie: 'Pie chart', scatter: 'Scatter chart' };
 
-/** What the drawing shows, for those who do not see it. */
+/** Describes the drawing in words, for screen readers. */
 export function describeChart(chart: ChartData, title: string): string {
   const parts: string[] = [`${WORDS[chart.kind]}${title === '' ? '' : `, ${title}`}.`];
   for (const series of chart.series.slice(0, 6)) {
@@ -316,12 +316,12 @@ function extent(values: readonly number[]): [number, number] {
   return [low, high];
 }
 
-/** True if the points of a chart are its data; otherwise the values by label are. */
+/** True if the points hold the chart's data; otherwise the values by label do. */
 export function isOfPoints(chart: ChartData): boolean {
   return chart.kind === 'scatter' || chart.labels.length === 0;
 }
 
-/** The same data as a table. */
+/** Converts the chart's data to a table. */
 export function chartTable(chart: ChartData): { columns: string[]; rows: unknown[][] } {
   if (isOfPoints(chart)) {
     const at = (x: number): unknown => (chart.labels.length > 0 ? chart.labels[x] : x);

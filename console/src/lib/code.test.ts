@@ -20,7 +20,7 @@ test.each([
   expect(lines).toHaveLength(code.split('\n').length);
 });
 
-test('known languages are coloured, long text is not', async () => {
+test('known languages are colored, long text is not', async () => {
   const kinds = (await highlight('def f(): pass', 'python')).flat().map((piece) => piece.kind);
   expect(kinds).toContain('keyword');
   const long = 'x = 1\n'.repeat(PLAIN_FROM / 5);

@@ -1,20 +1,20 @@
-/** Source text as lines of coloured pieces; the grammar of a language is loaded when it is first met. */
+/** Splits source code into highlighted lines. Language grammars load on first use. */
 
 import type { LanguageFn } from 'highlight.js';
 
 export interface CodePiece {
   text: string;
-  /** Such as `keyword`; empty for plain text. */
+  /** The token class, such as `keyword`; empty for plain text. */
   kind: string;
 }
 
 export type CodeLine = CodePiece[];
 
-/** Above this, colouring costs more than it gives. */
+/** Longer code stays plain because highlighting is too slow. */
 export const PLAIN_FROM = 500_000;
 
 interface Language {
-  /** Shown to people. */
+  /** The display name. */
   label: string;
   extension: string;
   load: () => Promise<{ default: LanguageFn }>;
@@ -76,27 +76,27 @@ const OTHER_NAMES: Record<string, string> = {
   yml: 'yaml',
 };
 
-/** Our name of a language, or null when we have no grammar for it. */
+/** Returns the canonical name of a language, or null without a grammar for it. */
 export function languageName(given: string): string | null {
   const name = given.trim().toLowerCase();
   const known = OTHER_NAMES[name] ?? name;
   return Object.hasOwn(LANGUAGES, known) ? known : null;
 }
 
-/** A language as it is called; what we do not know is repeated. */
+/** Returns the display name of a language, or an unknown name unchanged. */
 export function languageLabel(given: string): string {
   const name = languageName(given);
   return name === null ? given.trim() || 'Plain text' : (LANGUAGES[name] as Language).label;
 }
 
-/** The file extension for a download. */
+/** Returns the file extension for a download. */
 export function codeExtension(given: string): string {
   const name = languageName(given);
   if (name === 'xml' && /html/i.test(given)) return 'html';
   return name === null ? 'txt' : (LANGUAGES[name] as Language).extension;
 }
 
-/** The shape that lowlight yields (hast), as far as we read it. */
+/** The subset of lowlight's tree (hast) that is used here. */
 interface TreeNode {
   type: string;
   value?: string;
@@ -104,12 +104,12 @@ interface TreeNode {
   properties?: { className?: unknown };
 }
 
-/** Text without colours. */
+/** Splits text into plain lines. */
 export function plainLines(code: string): CodeLine[] {
   return code.split(/\r\n|\r|\n/).map((text) => (text === '' ? [] : [{ text, kind: '' }]));
 }
 
-/** Cuts a coloured tree into lines; a piece that spans lines is cut with them. */
+/** Splits a highlighted tree into lines, including tokens that span lines. */
 export function linesOf(tree: TreeNode): CodeLine[] {
   const lines: CodeLine[] = [[]];
   const pending: { node: TreeNode; kind: string }[] = [{ node: tree, kind: '' }];
@@ -136,7 +136,7 @@ export function linesOf(tree: TreeNode): CodeLine[] {
 type Lowlight = ReturnType<(typeof import('./code-engine'))['createLowlight']>;
 let lowlight: Promise<Lowlight> | null = null;
 
-/** Coloured lines; plain ones when the language is unknown, the text too long or the grammar fails. */
+/** Highlights code. Falls back to plain lines for an unknown language, long code or a failing grammar. */
 export async function highlight(code: string, language: string): Promise<CodeLine[]> {
   const name = languageName(language);
   if (name === null || code.length > PLAIN_FROM) return plainLines(code);
@@ -150,7 +150,7 @@ export async function highlight(code: string, language: string): Promise<CodeLin
   }
 }
 
-/** What a line of a diff does. */
+/** Classifies a line of a diff. */
 export function diffMark(text: string): 'added' | 'removed' | 'place' | '' {
   if (text.startsWith('+') && !text.startsWith('+++')) return 'added';
   if (text.startsWith('-') && !text.startsWith('---')) return 'removed';

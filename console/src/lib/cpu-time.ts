@@ -1,4 +1,4 @@
-/** For tests: how long something takes of this process's own time, in milliseconds. What else the machine does must not matter. */
+/** Measures the CPU time of a test in milliseconds, because the load of the machine must not matter. */
 export function cpuTime(run: () => void): number {
   const start = process.cpuUsage();
   run();

@@ -17,7 +17,7 @@ describe('a field', () => {
     [1.5e300, '1.5e+300', '1.5e+300'],
     [true, 'true', 'true'],
     [{ a: 1 }, '"{""a"":1}"', '"{""a"":1}"'],
-    // The formula corpus.
+    // Cells that spreadsheets read as formulas.
     ['=1+1', "'=1+1", '=1+1'],
     ['=HYPERLINK("http://evil.test","x")', `"'=HYPERLINK(""http://evil.test"",""x"")"`, '"=HYPERLINK(""http://evil.test"",""x"")"'],
     ["=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0", "=cmd|' /C calc'!A0"],

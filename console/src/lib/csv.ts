@@ -1,28 +1,28 @@
-/** CSV both ways: RFC 4180 with a byte order mark out, a tolerant reader in. */
+/** CSV export (RFC 4180 with a byte order mark) and a tolerant CSV parser. */
 
 import { ExactNumber, writeJson } from './json';
 
-// A spreadsheet reads these first characters as the start of a formula
-// (OWASP "CSV Injection"); full-width forms are folded to the same by some.
+// Spreadsheets treat these first characters as the start of a formula (OWASP "CSV Injection"). Some fold full-width
+// forms to the same.
 const FORMULA_START = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/;
 
 export interface CsvOptions {
-  /** Prefix text that a spreadsheet would run as a formula with `'`. */
+  /** Prefixes text that a spreadsheet would run as a formula with `'`. */
   isSpreadsheetSafe: boolean;
 }
 
-/** One cell as CSV text. Numbers stay as they are; only text can be a formula. */
+/** Formats one cell as CSV. Only text can be a formula, so numbers stay unchanged. */
 export function csvField(value: unknown, options: CsvOptions): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value);
   if (value instanceof ExactNumber) return value.source;
   let text = typeof value === 'string' ? value : writeJson(value, 0);
-  // The prefix comes before quoting, so that the quote cannot hide the formula.
+  // Prefixing before quoting prevents the quote from hiding the formula.
   if (options.isSpreadsheetSafe && FORMULA_START.test(text)) text = `'${text}`;
   return /[",\r\n]/.test(text) || text !== text.trim() ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** A whole table as CSV. Rows are written to the header's width. */
+/** Formats a table as CSV. Rows have the width of the header. */
 export function writeCsv(header: readonly string[], rows: Iterable<readonly unknown[]>, options: CsvOptions): string {
   const lines = [header.map((name) => csvField(name, options)).join(',')];
   for (const row of rows) {
@@ -30,11 +30,11 @@ export function writeCsv(header: readonly string[], rows: Iterable<readonly unkn
     for (let column = 0; column < Math.max(header.length, 1); column += 1) fields.push(csvField(row[column], options));
     lines.push(fields.join(','));
   }
-  // The mark tells spreadsheets that this is UTF-8.
+  // The byte order mark identifies the file as UTF-8 to spreadsheets.
   return `\ufeff${lines.join('\r\n')}\r\n`;
 }
 
-/** Cells for the clipboard, where tab and line break separate. */
+/** Formats cells for the clipboard, separated by tabs and line breaks. */
 export function writeTsv(rows: readonly (readonly unknown[])[]): string {
   return rows
     .map((row) => row.map((value) => csvField(value, { isSpreadsheetSafe: true }).replaceAll('\t', ' ')).join('\t'))
@@ -44,11 +44,11 @@ export function writeTsv(rows: readonly (readonly unknown[])[]): string {
 export interface CsvTable {
   header: string[];
   rows: string[][];
-  /** True when `limit` rows were read and more follow. */
+  /** True if more rows follow after `limit`. */
   isCut: boolean;
 }
 
-/** Reads CSV text; a missing closing quote ends at the end of the text. */
+/** Parses CSV; a missing closing quote ends at the end of the text. */
 export function readCsv(source: string, limit = 100_000): CsvTable {
   const text = source.startsWith('\ufeff') ? source.slice(1) : source;
   const separator = guessSeparator(text);
@@ -74,7 +74,7 @@ export function readCsv(source: string, limit = 100_000): CsvTable {
         field += '"';
         at += 1;
       }
-      // What follows a closing quote before the separator is kept as it is.
+      // Text between a closing quote and the separator is preserved.
       const end = endOfField(text, at, separator);
       field += text.slice(at, end);
       at = end;

@@ -1,13 +1,12 @@
 /**
- * JSON for looking at: a parser that keeps what `JSON.parse` loses, a writer
- * that gives it back, and the tree of rows that the viewer shows.
+ * JSON for display: a parser and writer that preserve all digits, and the rows of the tree viewer.
  *
  * Nothing here recurses over data, because a reply may nest 100,000 levels.
  */
 
 import { cut } from './text';
 
-/** A number that a JavaScript number cannot hold; the source digits are kept. */
+/** A number that exceeds JavaScript's precision, with its source digits. */
 export class ExactNumber {
   readonly source: string;
   constructor(source: string) {
@@ -33,14 +32,14 @@ const SPACE = /[ \t\r\n]*/y;
 // eslint-disable-next-line no-control-regex
 const PLAIN_STRING = /"[^"\\\u0000-\u001f]*"/y;
 
-/** True when the digits do not survive being made a JavaScript number. */
+/** True if conversion to a JavaScript number loses digits. */
 export function isInexact(source: string): boolean {
   const value = Number(source);
   if (!Number.isFinite(value)) return true;
   return /^-?\d+$/.test(source) ? !Number.isSafeInteger(value) : false;
 }
 
-/** Parses JSON in slices, so that a large text does not freeze the page. */
+/** Parses JSON in slices, so that a large text does not block the page. */
 export function* parseJsonInSlices(text: string, slice = 20_000): Generator<number, unknown, void> {
   let at = text.charCodeAt(0) === 0xfeff ? 1 : 0;
   const open: Open[] = [];
@@ -84,7 +83,7 @@ export function* parseJsonInSlices(text: string, slice = 20_000): Generator<numb
   };
 
   for (;;) {
-    // One value.
+    // Parse one value.
     space();
     let value: unknown;
     let isOpened = false;
@@ -136,7 +135,7 @@ export function* parseJsonInSlices(text: string, slice = 20_000): Generator<numb
     if (steps % slice === 0) yield at;
     if (isOpened) continue;
 
-    // Put it into what is open, and close what ends here.
+    // Add it to the open container, and close the containers that end here.
     for (;;) {
       const inner = open.at(-1);
       if (inner === undefined) {
@@ -169,7 +168,7 @@ export function* parseJsonInSlices(text: string, slice = 20_000): Generator<numb
   }
 }
 
-/** Parses JSON at once. Throws `JsonSyntaxError`. */
+/** Parses JSON synchronously. Throws `JsonSyntaxError`. */
 export function parseJson(text: string): unknown {
   const parsing = parseJsonInSlices(text, Number.MAX_SAFE_INTEGER);
   for (;;) {
@@ -178,21 +177,21 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** What only `parseJson` keeps: sixteen digits in a row, or an exponent of three. */
+/** Matches text that needs `parseJson`: sixteen consecutive digits, or an exponent of three digits. */
 const HARD_NUMBER = /\d{16}|\d[eE]\+?\d{3}/;
 
-/** As `parseJson`, and as fast as the browser's own parser for text that has nothing to lose. */
+/** Parses like `parseJson`, but uses the faster `JSON.parse` if no digits can be lost. */
 export function parseExactly(text: string): unknown {
   return HARD_NUMBER.test(text) ? parseJson(text) : JSON.parse(text);
 }
 
-/** Sets a member even when it is called `__proto__`. */
+/** Sets a member, even one called `__proto__`. */
 export function setMember(object: Record<string, unknown>, key: string, value: unknown): void {
   if (key === '__proto__') Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
   else object[key] = value;
 }
 
-/** JSON text of a value, with the digits of exact numbers; at most about `limit` characters. */
+/** Serializes a value with the digits of exact numbers, up to about `limit` characters. */
 export function writeJson(value: unknown, indent = 2, limit = Number.POSITIVE_INFINITY): string {
   type Frame = { entries: [string, unknown][] | null; list: readonly unknown[] | null; next: number };
   const pieces: string[] = [];
@@ -256,10 +255,10 @@ function scalarText(value: unknown): string {
 
 export type NodeKind = 'object' | 'list' | 'string' | 'number' | 'boolean' | 'null' | 'other';
 
-/** One place in the document. Children are made when they are first needed. */
+/** A node of the tree. Its children are created on first use. */
 export class JsonNode {
   readonly parent: JsonNode | null;
-  /** Member name, list position, or null for the root. */
+  /** Member name or list index; null for the root. */
   readonly key: string | number | null;
   readonly value: unknown;
   readonly depth: number;
@@ -316,7 +315,7 @@ export class JsonNode {
     return this.#children;
   }
 
-  /** The place as a JSON Pointer (RFC 6901). */
+  /** The node's JSON Pointer (RFC 6901). */
   get pointer(): string {
     const parts: string[] = [];
     for (let node: JsonNode | null = this; node !== null && node.key !== null; node = node.parent) {
@@ -325,14 +324,14 @@ export class JsonNode {
     return parts.reverse().map((part) => `/${part}`).join('');
   }
 
-  /** Root first, this node last. */
+  /** The ancestors from the root, including this node. */
   get trail(): JsonNode[] {
     const trail: JsonNode[] = [];
     for (let node: JsonNode | null = this; node !== null; node = node.parent) trail.push(node);
     return trail.reverse();
   }
 
-  /** A remark when the shown number is not what a program will compute with. */
+  /** A note if a program would compute with a different number than the displayed one. */
   get remark(): string {
     if (this.value instanceof ExactNumber) return 'beyond 2^53: shown from the source text, a JavaScript program would round it';
     if (typeof this.value === 'number' && Number.isInteger(this.value) && !Number.isSafeInteger(this.value)) {
@@ -341,7 +340,7 @@ export class JsonNode {
     return '';
   }
 
-  /** The value of a leaf as JSON text, or a short description of a branch. */
+  /** Formats a leaf as JSON text, or describes a branch briefly. */
   label(limit = 400): string {
     switch (this.kind) {
       case 'object':
@@ -360,7 +359,7 @@ export class JsonNode {
   }
 }
 
-/** The rows to show: every node whose ancestors are all open. */
+/** Lists the visible rows: every node whose ancestors are all open. */
 export function visibleNodes(root: JsonNode): JsonNode[] {
   const rows: JsonNode[] = [];
   const pending: JsonNode[] = [root];
@@ -374,7 +373,7 @@ export function visibleNodes(root: JsonNode): JsonNode[] {
   return rows;
 }
 
-/** Opens branches breadth first until about `limit` rows would show. */
+/** Opens branches breadth first until about `limit` rows are visible. */
 export function openToSize(root: JsonNode, limit: number): void {
   let rows = 1;
   let level: JsonNode[] = root.isBranch ? [root] : [];
@@ -396,7 +395,7 @@ export function openToSize(root: JsonNode, limit: number): void {
   }
 }
 
-/** Opens or closes everything under `node`. */
+/** Opens or closes all descendants of `node`. */
 export function setAllOpen(node: JsonNode, isOpen: boolean): void {
   const pending: JsonNode[] = [node];
   while (pending.length > 0) {
@@ -407,7 +406,7 @@ export function setAllOpen(node: JsonNode, isOpen: boolean): void {
   }
 }
 
-/** Nodes whose name or value holds `text`, in document order, at most `limit`. */
+/** Finds up to `limit` nodes whose name or value contains `text`, in document order. */
 export function searchNodes(root: JsonNode, text: string, limit = 10_000): JsonNode[] {
   const needle = text.toLowerCase();
   const found: JsonNode[] = [];
@@ -426,7 +425,7 @@ export function searchNodes(root: JsonNode, text: string, limit = 10_000): JsonN
   return found;
 }
 
-/** The node at a JSON Pointer, or null where there is none. */
+/** Finds the node at a JSON Pointer, or returns null. */
 export function nodeAt(root: JsonNode, pointer: string): JsonNode | null {
   let node: JsonNode | undefined = root;
   for (const part of pointer.split('/').slice(1)) {
@@ -437,7 +436,7 @@ export function nodeAt(root: JsonNode, pointer: string): JsonNode | null {
   return node;
 }
 
-/** Opens the ancestors of `node`, so that it is among the visible rows. */
+/** Opens the ancestors of `node`, so that it becomes visible. */
 export function revealNode(node: JsonNode): void {
   for (let one = node.parent; one !== null; one = one.parent) one.isOpen = true;
 }

@@ -28,7 +28,7 @@ test.each([
   expect(safeAddress(address)?.host ?? null).toBe(host);
 });
 
-/** Every kind of node in a tree, and every address that could be followed. */
+/** Collects every node type of a tree and every address that a user could follow. */
 function survey(blocks: Block[]): { kinds: Set<string>; addresses: string[] } {
   const kinds = new Set<string>();
   const addresses: string[] = [];

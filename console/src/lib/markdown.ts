@@ -1,9 +1,8 @@
 /**
- * Markdown as a small tree of our own, which components draw.
+ * Parses Markdown to a small tree that components render.
  *
- * No HTML string ever exists: marked only cuts the text into tokens, and every
- * token that is not on the list below becomes plain text. Raw HTML is text,
- * images are links, links are http, https or mailto.
+ * No HTML string ever exists: marked only produces tokens, and every token that is not on the list below becomes
+ * plain text. Raw HTML is text, images are links, and links are http, https or mailto.
  */
 
 import { Lexer, type Token, type Tokens } from 'marked';
@@ -16,11 +15,11 @@ export type Inline =
   | { kind: 'break' }
   | { kind: 'link'; address: SafeAddress; children: Inline[] }
   | { kind: 'image'; address: SafeAddress; text: string }
-  /** A link whose address we do not offer; the address is shown as text. */
+  /** A link with an unsafe address, which is shown as text. */
   | { kind: 'refused'; address: string; children: Inline[] };
 
 export interface ListItem {
-  /** Null when the item is no task. */
+  /** Null if the item is not a task. */
   isDone: boolean | null;
   children: Block[];
 }
@@ -33,32 +32,32 @@ export type Block =
   | { kind: 'list'; isOrdered: boolean; start: number; items: ListItem[] }
   | { kind: 'table'; columns: { label: string; align: string }[]; rows: string[][] }
   | { kind: 'rule' }
-  /** Markup or a structure too deep to draw: shown as it was written. */
+  /** Unsupported markup or too deep a structure, shown as source text. */
   | { kind: 'source'; text: string };
 
 export interface SafeAddress {
   href: string;
-  /** What the reader is told about where it leads. */
+  /** The destination in words, shown to the reader. */
   host: string;
 }
 
-/** Longer text is shown as it is: lexing it would freeze the page. */
+/** Longer text is shown as source, because the lexer would block the page. */
 export const MARKDOWN_LIMIT = 1_000_000;
-const MOST_LEVELS = 24;
+const MAX_LEVELS = 24;
 
-/** An address we may offer as a link, or null. */
+/** Returns the address if it is safe to offer as a link, or null. */
 export function safeAddress(address: unknown): SafeAddress | null {
   if (typeof address !== 'string' || address.length > 8_000) return null;
   let parsed: URL;
   try {
     parsed = new URL(address.trim());
   } catch {
-    // Relative addresses would lead into this console; an agent has no business there.
+    // Relative addresses would point into this console, and an agent must not link there.
     return null;
   }
   if (parsed.protocol === 'mailto:') return { href: parsed.href, host: decodeURIText(parsed.pathname) };
   if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') return null;
-  // A name before the host is how `https://bank.test@evil.test` deceives.
+  // A user name before the host deceives readers, as in `https://bank.test@evil.test`.
   if (parsed.username !== '' || parsed.password !== '') return null;
   return { href: parsed.href, host: parsed.host };
 }
@@ -71,13 +70,13 @@ function decodeURIText(text: string): string {
   }
 }
 
-/** Cuts markdown into blocks. Never throws. */
+/** Parses Markdown to blocks. Never throws. */
 export function parseMarkdown(source: string): Block[] {
   if (source.length > MARKDOWN_LIMIT) return [{ kind: 'source', text: source }];
   try {
     return blocks(new Lexer({ gfm: true, breaks: false }).lex(source), 0);
   } catch {
-    // Deep nesting can exhaust the stack of the lexer.
+    // Deep nesting can exhaust the lexer's stack.
     return [{ kind: 'source', text: source }];
   }
 }
@@ -85,7 +84,7 @@ export function parseMarkdown(source: string): Block[] {
 function blocks(tokens: readonly Token[], level: number): Block[] {
   const found: Block[] = [];
   for (const token of tokens) {
-    if (level > MOST_LEVELS) {
+    if (level > MAX_LEVELS) {
       found.push({ kind: 'source', text: token.raw });
       continue;
     }
@@ -123,7 +122,7 @@ function blocks(tokens: readonly Token[], level: number): Block[] {
           start: typeof list.start === 'number' ? list.start : 1,
           items: list.items.map((item) => ({
             isDone: item.task ? item.checked === true : null,
-            // marked 18 puts a token for the box itself; the state above says it already.
+            // marked 18 emits a token for the checkbox too; the task state above already has it.
             children: blocks(item.tokens.filter((one) => one.type !== 'checkbox'), level + 1),
           })),
         });
@@ -151,7 +150,7 @@ function blocks(tokens: readonly Token[], level: number): Block[] {
 function inlines(tokens: readonly Token[] | undefined, level: number): Inline[] {
   const found: Inline[] = [];
   for (const token of tokens ?? []) {
-    if (level > MOST_LEVELS) {
+    if (level > MAX_LEVELS) {
       found.push({ kind: 'text', text: token.raw });
       continue;
     }
@@ -197,7 +196,7 @@ function inlines(tokens: readonly Token[] | undefined, level: number): Inline[] 
       case 'checkbox':
         break;
       default:
-        // Raw HTML among others: shown as it was written.
+        // Other tokens, such as raw HTML, are shown as source.
         found.push({ kind: 'text', text: token.raw });
     }
   }
@@ -206,12 +205,12 @@ function inlines(tokens: readonly Token[] | undefined, level: number): Inline[] 
 
 const ENTITIES: Record<string, string> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'", '&nbsp;': '\u00a0' };
 
-/** The five entities of prose. Text nodes show the result as text, so nothing can become markup. */
+/** Decodes five common entities. The result is rendered as text, so it cannot become markup. */
 function unescapeText(text: string): string {
   return text.replace(/&(?:amp|lt|gt|quot|#39|nbsp);/g, (entity) => ENTITIES[entity] ?? entity);
 }
 
-/** The words of inline content, for outlines and tables. */
+/** Extracts the text of inline content for outlines and tables. */
 export function plainText(children: readonly Inline[]): string {
   let text = '';
   for (const child of children) {
@@ -244,7 +243,7 @@ export interface DocumentSource {
   warnings: string[];
 }
 
-/** The sections of a document artifact, whatever shape they came in. */
+/** Reads the sections of a document artifact in any supported shape. */
 export function readDocument(content: unknown): DocumentSource {
   const warnings: string[] = [];
   if (typeof content === 'string') return { isMarkdown: true, sections: [{ heading: '', content }], warnings };
@@ -273,7 +272,7 @@ export function readDocument(content: unknown): DocumentSource {
   return { isMarkdown, sections, warnings };
 }
 
-/** The document as one markdown text, for downloads and the clipboard. */
+/** Joins the document to one Markdown text for downloads and the clipboard. */
 export function documentText(title: string, document: DocumentSource): string {
   const parts = document.sections.map((section) => (section.heading === '' ? section.content : `## ${section.heading}\n\n${section.content}`));
   return `${title === '' ? '' : `# ${title}\n\n`}${parts.join('\n\n')}\n`;

@@ -1,18 +1,18 @@
-/** JSON Patch (RFC 6902), all or nothing, without changing its input. */
+/** JSON Patch (RFC 6902). A patch applies completely or not at all, and its input stays unchanged. */
 
 import { isObject } from '../envelope/types';
 import { ExactNumber, setMember } from './json';
 
 export type PatchResult = { isApplied: true; value: unknown } | { isApplied: false; problem: string };
 
-const MOST_OPERATIONS = 10_000;
+const MAX_OPERATIONS = 10_000;
 
 class PatchProblem extends Error {}
 
-/** Applies `patch` to `document`; a problem names the operation it is in. */
+/** Applies `patch` to `document`; a problem names the failing operation. */
 export function applyPatch(document: unknown, patch: unknown): PatchResult {
   if (!Array.isArray(patch)) return { isApplied: false, problem: 'the patch is not a list of operations' };
-  if (patch.length > MOST_OPERATIONS) return { isApplied: false, problem: `the patch has more than ${MOST_OPERATIONS} operations` };
+  if (patch.length > MAX_OPERATIONS) return { isApplied: false, problem: `the patch has more than ${MAX_OPERATIONS} operations` };
   let value = document;
   for (const [at, operation] of patch.entries()) {
     try {
@@ -80,7 +80,7 @@ function find(document: unknown, path: readonly string[]): unknown {
   return value;
 }
 
-/** Copies the containers along `path` and lets `change` alter the innermost copy. */
+/** Copies the containers along `path` and lets `change` modify the innermost copy. */
 function along(document: unknown, path: readonly string[], change: (container: unknown[] | Record<string, unknown>, last: string) => void): unknown {
   const copy = (value: unknown): unknown[] | Record<string, unknown> => {
     if (Array.isArray(value)) return [...(value as unknown[])];
@@ -122,7 +122,7 @@ function remove(document: unknown, path: readonly string[]): unknown {
   });
 }
 
-/** Deep equality of JSON values, without recursion. */
+/** Compares JSON values deeply without recursion. */
 function isSame(left: unknown, right: unknown): boolean {
   const pending: [unknown, unknown][] = [[left, right]];
   for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {

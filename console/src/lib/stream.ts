@@ -1,9 +1,8 @@
 /**
- * Folds the events of a live stream into the envelope they make.
+ * Folds the events of a live stream into its envelope.
  *
- * A pure reducer: the same events give the same state in the browser, in a test
- * and (by the same rules) on the server. It never throws; what it cannot apply
- * becomes a warning.
+ * This is a pure reducer: the same events give the same state in the browser, in tests and on the server. It never
+ * throws; an event that it cannot apply becomes a warning.
  */
 
 import { asList, asObject, asText, isObject, type UIEnvelope } from '../envelope/types';
@@ -19,7 +18,7 @@ export interface LiveEvent {
 
 export interface StreamState {
   envelope: UIEnvelope | null;
-  /** The last sequence number that was applied; older ones are dropped. */
+  /** The last applied sequence number; older events are ignored. */
   last: number;
   warnings: string[];
   isEnded: boolean;
@@ -27,18 +26,18 @@ export interface StreamState {
   digest: string | null;
 }
 
-const MOST_WARNINGS = 100;
+const MAX_WARNINGS = 100;
 
 export function emptyStream(): StreamState {
   return { envelope: null, last: 0, warnings: [], isEnded: false, outcome: null, digest: null };
 }
 
-/** The state a server's snapshot stands for; events up to `seq` are part of it. */
+/** Creates the state of a server snapshot, which includes the events up to `seq`. */
 export function streamFromSnapshot(envelope: unknown, seq: number, warnings: readonly string[] = []): StreamState {
-  return { ...emptyStream(), envelope: isObject(envelope) ? envelope : null, last: seq, warnings: [...warnings].slice(-MOST_WARNINGS) };
+  return { ...emptyStream(), envelope: isObject(envelope) ? envelope : null, last: seq, warnings: [...warnings].slice(-MAX_WARNINGS) };
 }
 
-/** The state after `event`. Events at or before `state.last` change nothing. */
+/** Applies an event. Events up to `state.last` change nothing. */
 export function fold(state: StreamState, event: unknown): StreamState {
   if (!isObject(event) || typeof event.seq !== 'number' || !Number.isFinite(event.seq)) {
     return warn(state, 'An event without a sequence number was passed over.');
@@ -79,7 +78,7 @@ function apply(state: StreamState, seq: number, time: string, kind: string, body
     }
     case 'note':
       return asText(asObject(body).text) === '' ? warn(state, `Event ${seq}: the note has no text.`) : state;
-    // The server tells the outcome in an event of its own, just before an end without one.
+    // The server sends the outcome in a separate event before the end event.
     case 'outcome':
       return { ...state, outcome: asText(asObject(body).outcome) || state.outcome };
     case 'end': {
@@ -87,12 +86,12 @@ function apply(state: StreamState, seq: number, time: string, kind: string, body
       return { ...state, isEnded: true, outcome: asText(end.outcome) || state.outcome || 'ended', digest: asText(end.digest) || null };
     }
     default:
-      // Shown in the raw log; a newer agent may know kinds that we do not.
+      // A newer agent may send unknown kinds; they appear in the raw log only.
       return state;
   }
 }
 
-/** What a stream shows before its first envelope. */
+/** Creates the envelope that a stream shows before its first one. */
 function blankEnvelope(time: string): UIEnvelope {
   return {
     response_type: 'live_execution',
@@ -116,7 +115,7 @@ function append(state: StreamState, seq: number, body: unknown, member: 'rows' |
     const content = asObject(artifact.content);
     const all = [...asList(content[member]), ...added];
     const counted: Record<string, unknown> = { ...content, [member]: all };
-    // Derived counts follow, or the viewer would warn of a mismatch we made.
+    // Updating the derived counts avoids a false warning about a mismatch.
     if (member === 'rows') counted.row_count = all.length;
     else {
       counted.event_count = all.length;
@@ -155,7 +154,7 @@ function isPlace(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0;
 }
 
-/** Replaces artifact `place` by what `change` makes of it; text means why it cannot. */
+/** Replaces the artifact at `place` with the result of `change`; a text result is the reason for a failure. */
 function changeArtifact(
   state: StreamState,
   seq: number,
@@ -171,5 +170,5 @@ function changeArtifact(
 }
 
 function warn(state: StreamState, text: string): StreamState {
-  return { ...state, warnings: [...state.warnings, text].slice(-MOST_WARNINGS) };
+  return { ...state, warnings: [...state.warnings, text].slice(-MAX_WARNINGS) };
 }

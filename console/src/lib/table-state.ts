@@ -1,4 +1,4 @@
-/** How a table is looked at, and its form in a link's query. */
+/** The view state of a table and its form in a link's query. */
 
 import type { Column, ColumnFilter, SortKey } from './table';
 import { readNames, writeNames } from './view-state.svelte';
@@ -11,7 +11,7 @@ export interface TableState {
   isWrapped: boolean;
   isCompact: boolean;
   isFirstPinned: boolean;
-  /** The first row in sight, counted in what is shown. */
+  /** The first visible row, counted in filtered rows. */
   row: number;
 }
 
@@ -19,7 +19,7 @@ export function emptyTableState(): TableState {
   return { text: '', sort: [], filters: [], hidden: [], isWrapped: false, isCompact: false, isFirstPinned: false, row: 0 };
 }
 
-/** Query members for a link: `q=foo&sort=-score,name&f.author=~wilde&hide=tags`. */
+/** Serializes the state to query members, such as `q=foo&sort=-score,name&f.author=~wilde&hide=tags`. */
 export function tableStateToParams(state: TableState, columns: readonly Column[]): [string, string][] {
   const params: [string, string][] = [];
   const key = (column: number): string | undefined => columns[column]?.key;
@@ -41,12 +41,12 @@ export function tableStateToParams(state: TableState, columns: readonly Column[]
   return params;
 }
 
-/** Whether a member of a query is the table's. */
+/** True if a query member belongs to the table. */
 export function isTableParam(name: string): boolean {
   return ['q', 'sort', 'hide', 'look', 'row'].includes(name) || name.startsWith('f.');
 }
 
-/** Reads a link's query; columns it names that are not there are passed over. */
+/** Parses a link's query; unknown columns are ignored. */
 export function tableStateFromParams(params: Iterable<[string, string]>, columns: readonly Column[]): TableState {
   const state = emptyTableState();
   const place = new Map(columns.map((column, at) => [column.key, at]));

@@ -134,7 +134,7 @@ test('50,000 rows are sorted and filtered in time', () => {
   const rows = Array.from({ length: 50_000 }, (_, at) => [at, `name ${(at * 7919) % 50_000}`, Math.sin(at), `Überschrift ${at % 977}`]);
   const index = new TableIndex(readTable({ columns: ['id', 'name', 'value', 'title'], rows }));
   index.prepare();
-  // Generous for a busy machine; the browser measurement has the real bound.
+  // The limit allows for a busy machine; the browser measurement has the real one.
   expect(cpuTime(() => index.query({ text: '', filters: NO_FILTER, sort: [{ column: 1, isDescending: false }] }))).toBeLessThan(1_500);
   expect(cpuTime(() => index.query({ text: 'name 77', filters: NO_FILTER, sort: [] }))).toBeLessThan(400);
 });

@@ -1,7 +1,6 @@
 /**
- * The table engine: rows stay where they are, sorting and filtering yield an
- * index of row numbers. A list of 50,000 numbers is sorted and filtered in
- * tens of milliseconds; copying row objects around is what makes grids slow.
+ * The table engine. Rows stay in place; sorting and filtering produce an index of row numbers. A list of 50,000
+ * numbers sorts in tens of milliseconds, because no row objects are copied.
  */
 
 import { asList, asObject, asText, firstText, isObject } from '../envelope/types';
@@ -11,7 +10,7 @@ import { counted, cut } from './text';
 export type ColumnType = 'integer' | 'number' | 'boolean' | 'date' | 'url' | 'text';
 
 export interface Column {
-  /** Unique among the columns; used in links. */
+  /** Unique column key, used in links. */
   key: string;
   label: string;
   type: ColumnType;
@@ -22,7 +21,7 @@ export interface Column {
 export interface Table {
   columns: Column[];
   rows: readonly (readonly unknown[])[];
-  /** What is wrong with the data, in words for people. */
+  /** Problems in the data, as sentences. */
   warnings: string[];
 }
 
@@ -45,11 +44,11 @@ export interface TableQuery {
 }
 
 const SAMPLE = 200;
-const MOST_COLUMNS = 1_000;
+const MAX_COLUMNS = 1_000;
 const DATE = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 const URL_TEXT = /^https?:\/\/\S+$/i;
 
-/** A cell as text, the way it is shown, searched and copied. */
+/** Formats a cell for display, search and copying. */
 export function cellText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return '';
@@ -57,12 +56,12 @@ export function cellText(value: unknown): string {
   return typeof value === 'object' ? writeJson(value, 0) : String(value);
 }
 
-/** Null, missing and empty text: sorted last and found by "is empty". */
+/** True for null, a missing value and empty text, which sort last and match "is empty". */
 export function isEmptyCell(value: unknown): boolean {
   return value === null || value === undefined || value === '' || (typeof value === 'number' && Number.isNaN(value));
 }
 
-/** Makes a table of a table artifact's content, whatever shape it came in. */
+/** Parses a table artifact's content in any supported shape. */
 export function readTable(content: unknown): Table {
   const warnings: string[] = [];
   const source: Record<string, unknown> = Array.isArray(content) ? { rows: content } : asObject(content);
@@ -96,9 +95,9 @@ export function readTable(content: unknown): Table {
     }
   }
   if (widest > width) width = widest;
-  if (width > MOST_COLUMNS) {
-    warnings.push(`Only the first ${MOST_COLUMNS} of ${counted(width, 'column')} are shown.`);
-    width = MOST_COLUMNS;
+  if (width > MAX_COLUMNS) {
+    warnings.push(`Only the first ${MAX_COLUMNS} of ${counted(width, 'column')} are shown.`);
+    width = MAX_COLUMNS;
   }
   if (declared.length === 0 && rawRows.length > 0) warnings.push('No columns were named.');
   if (ragged > 0) {
@@ -163,7 +162,7 @@ function readType(given: unknown): ColumnType | null {
   }
 }
 
-/** The narrowest type that the first 200 filled cells of a column share. */
+/** Infers the narrowest type shared by the first 200 non-empty cells of a column. */
 export function inferType(rows: readonly (readonly unknown[])[], column: number): ColumnType {
   let seen = 0;
   let type: ColumnType | null = null;
@@ -193,32 +192,31 @@ const NOT_ASCII = /[^\u0000-\u007f]/;
 const DIGITS = /\d+/g;
 
 /**
- * A text whose plain `<` order is the numeric-aware order, for ASCII.
+ * Makes a key whose plain `<` order is the numeric-aware order for ASCII.
  *
- * Comparing such keys is several times faster than asking a collator, and the
- * key is made once a row while comparisons happen sixteen times a row.
+ * Comparing keys is several times faster than a collator. A key is computed once per row, but compared about sixteen
+ * times.
  */
 export function naturalKey(text: string): string {
   const lower = text.length > 300 ? text.slice(0, 300).toLowerCase() : text.toLowerCase();
   return lower.replace(DIGITS, (run) => {
     const digits = run.replace(/^0+(?=\d)/, '');
-    // A length before the digits makes "9" come before "10"; 0x30 keeps digits where digits sort.
+    // The digit count in front sorts "9" before "10"; 0x30 keeps it where digits sort.
     return `0${String.fromCharCode(0x30 + Math.min(digits.length, 60))}${digits}`;
   });
 }
 
-/** A column's cells as small whole numbers in the column's order; equal cells share one. */
+/** The cells of a column as small integers in sort order; equal cells share one. */
 interface Ranks {
-  /** One a row; `count` stands for an empty cell. */
+  /** One rank per row; `count` stands for an empty cell. */
   of: Uint32Array;
   count: number;
 }
 
 /**
- * Ranks a column: numbers first, then texts, each distinct value once.
+ * Ranks a column: numbers first, then text, each distinct value once.
  *
- * Distinct values are sorted by the engine's own order (no callback a
- * comparison), and whole numbers can then be sorted by counting.
+ * Distinct values use the engine's native sort without a callback, and the ranks are then sorted by counting.
  */
 function rankColumn(table: Table, column: number): Ranks {
   const { rows } = table;
@@ -248,7 +246,7 @@ function rankColumn(table: Table, column: number): Ranks {
   const of = new Uint32Array(rows.length);
   let count = 0;
   if (numberCount > 0) {
-    // NaN is sorted last by a typed array, so the numbers are the front.
+    // A typed array sorts NaN last, so the numbers come first.
     const sorted = numbers.slice().sort().subarray(0, numberCount);
     const distinct = sorted.filter((number, at) => at === 0 || number !== sorted[at - 1]);
     for (let row = 0; row < rows.length; row += 1) {
@@ -277,7 +275,7 @@ function rankColumn(table: Table, column: number): Ranks {
   return { of, count };
 }
 
-/** Where `wanted` is in a sorted list that holds it. */
+/** Finds the index of `wanted` in a sorted list that contains it. */
 function placeOf(sorted: Float64Array, wanted: number): number {
   let low = 0;
   let high = sorted.length - 1;
@@ -289,7 +287,7 @@ function placeOf(sorted: Float64Array, wanted: number): number {
   return low;
 }
 
-/** Sorts `order` by counting; stable, empty cells last in both directions. */
+/** Sorts `order` by counting. The sort is stable and puts empty cells last in both directions. */
 function sortByRank(order: Uint32Array, ranks: Ranks, isDescending: boolean): Uint32Array {
   const { of, count } = ranks;
   const bucket = (row: number): number => {
@@ -308,12 +306,12 @@ function sortByRank(order: Uint32Array, ranks: Ranks, isDescending: boolean): Ui
   return sorted;
 }
 
-/** Answers queries about one table; keeps what it computed for the next query. */
+/** Sorts and filters one table, and caches computed ranks and texts. */
 export class TableIndex {
   readonly #table: Table;
   readonly #ranks = new Map<number, Ranks>();
   readonly #orders = new Map<string, Uint32Array>();
-  /** Lower-case text of the rows, as far as it has been made. */
+  /** Lower-case text of the rows computed so far. */
   readonly #haystack: string[] = [];
   #columnText = new Map<number, string[]>();
 
@@ -321,7 +319,7 @@ export class TableIndex {
     this.#table = table;
   }
 
-  /** Prepares search text for about `milliseconds`, so that a first keystroke finds it ready; true when done. */
+  /** Builds the search index for about `milliseconds`, so that the first search is fast. Returns true when done. */
   prepare(milliseconds = Number.POSITIVE_INFINITY): boolean {
     const { rows, columns } = this.#table;
     const until = performance.now() + milliseconds;
@@ -332,7 +330,7 @@ export class TableIndex {
         let text = '';
         for (let column = 0; column < columns.length; column += 1) {
           const value = row[column];
-          // A separator that no cell holds: a match must lie within one cell.
+          // No cell contains this separator, so a match lies within one cell.
           if (value !== null && value !== undefined) text += `${typeof value === 'string' ? value : cellText(value)}\u0000`;
         }
         this.#haystack.push(text.toLowerCase());
@@ -342,7 +340,7 @@ export class TableIndex {
     return this.#haystack.length >= rows.length;
   }
 
-  /** Row numbers that match, in order. */
+  /** Lists the matching row numbers in order. */
   query(query: TableQuery): Uint32Array {
     const order = this.#order(query.sort);
     const needle = query.text.trim().toLowerCase();
@@ -368,7 +366,7 @@ export class TableIndex {
     if (known !== undefined) return known;
     let order: Uint32Array = new Uint32Array(this.#table.rows.length);
     for (let row = 0; row < order.length; row += 1) order[row] = row;
-    // The least important key first: each later pass keeps what it does not decide.
+    // Sorting starts at the least important key; later passes are stable.
     for (const key of [...sort].reverse()) {
       let ranks = this.#ranks.get(key.column);
       if (ranks === undefined) {
@@ -377,7 +375,7 @@ export class TableIndex {
       }
       order = sortByRank(order, ranks, key.isDescending);
     }
-    // A few orders only: each is as long as the table.
+    // The cache holds few orders, because each is as long as the table.
     if (this.#orders.size >= 6) this.#orders.clear();
     this.#orders.set(name, order);
     return order;
@@ -419,7 +417,7 @@ export class TableIndex {
         };
         const from = filter.from.trim() === '' ? Number.NEGATIVE_INFINITY : read(filter.from);
         let to = filter.to.trim() === '' ? Number.POSITIVE_INFINITY : read(filter.to);
-        // A day given as the end includes that day.
+        // An end date includes that whole day.
         if (isDate && /^\d{4}-\d{2}-\d{2}$/.test(filter.to.trim())) to += 86_399_999;
         return (row) => {
           const value = read(rows[row]?.[column]);
@@ -430,7 +428,7 @@ export class TableIndex {
   }
 }
 
-/** The next sort after a click: ascending, descending, none; `isAdded` keeps the others. */
+/** Cycles the sort after a click: ascending, descending, none. `isAdded` preserves the other keys. */
 export function nextSort(sort: readonly SortKey[], column: number, isAdded: boolean): SortKey[] {
   const at = sort.findIndex((key) => key.column === column);
   const have = sort[at];

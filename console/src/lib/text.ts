@@ -1,6 +1,6 @@
-/** Text from agents, made fit to be looked at: cut, counted, and with hidden characters named. */
+/** Prepares text from agents for display: truncated, counted, and with hidden characters labeled. */
 
-/** How much of one cell or string is shown before "show more". */
+/** The displayed length of a cell or string before "show more". */
 export const DISPLAY_LIMIT = 2_000;
 
 export interface HiddenCharacter {
@@ -44,14 +44,13 @@ const NAMES: Record<number, string> = {
   0xfeff: 'zero width no-break space',
 };
 
-// One class for all of them, written by escapes so that this file itself hides
-// nothing. Tab, line feed and carriage return are ordinary text.
+// One character class, written with escapes so that this file hides nothing itself. Tab, line feed and carriage
+// return are ordinary text.
 const HIDDEN =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
 
-// A zero width joiner between two pictographs, or a soft run of tags in a flag,
-// is how emoji are written; warning about each family emoji would teach people
-// to ignore the warning.
+// Emoji use zero-width joiners and tag characters legitimately. Warning about each family emoji would teach people to
+// ignore the warning.
 const EMOJI_JOINER = /\p{Extended_Pictographic}[\ufe0f\u{1f3fb}-\u{1f3ff}]*$/u;
 
 function describe(at: number, code: number): HiddenCharacter {
@@ -66,7 +65,7 @@ function describe(at: number, code: number): HiddenCharacter {
   };
 }
 
-/** The characters a reader cannot see but a machine can, at most `limit` of them. */
+/** Finds up to `limit` characters that are invisible to a reader but not to a program. */
 export function hiddenCharacters(text: string, limit = 1_000): HiddenCharacter[] {
   const found: HiddenCharacter[] = [];
   HIDDEN.lastIndex = 0;
@@ -79,7 +78,7 @@ export function hiddenCharacters(text: string, limit = 1_000): HiddenCharacter[]
   return found;
 }
 
-/** A sentence such as `2 bidirectional controls, 1 zero-width character`. */
+/** Describes hidden characters, such as `2 bidirectional controls, 1 zero-width character`. */
 export function describeHidden(found: readonly HiddenCharacter[]): string {
   const words = { bidi: 'bidirectional control', 'zero-width': 'zero-width character', control: 'control character' } as const;
   const parts: string[] = [];
@@ -92,7 +91,7 @@ export function describeHidden(found: readonly HiddenCharacter[]): string {
 
 export type TextPart = { text: string } | { hidden: HiddenCharacter };
 
-/** Splits text so that hidden characters can be drawn as labels. */
+/** Splits text so that hidden characters can be rendered as labels. */
 export function revealParts(text: string): TextPart[] {
   const parts: TextPart[] = [];
   let from = 0;
@@ -105,7 +104,7 @@ export function revealParts(text: string): TextPart[] {
   return parts;
 }
 
-/** The first `limit` units of `text`, never ending inside a surrogate pair. */
+/** Truncates `text` to `limit` units without splitting a surrogate pair. */
 export function cut(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const last = text.charCodeAt(limit - 1);
@@ -114,17 +113,17 @@ export function cut(text: string, limit: number): string {
 
 const COUNT = new Intl.NumberFormat('en', { useGrouping: true });
 
-/** A number with thin grouping, such as `50,000`. */
+/** Formats a number with separators, such as `50,000`. */
 export function formatCount(count: number): string {
   return COUNT.format(count);
 }
 
-/** A count with its noun: `1 row`, `3 rows`. */
+/** Formats a count with its noun: `1 row`, `3 rows`. */
 export function counted(count: number, noun: string, plural = `${noun}s`): string {
   return `${formatCount(count)} ${count === 1 ? noun : plural}`;
 }
 
-/** A size in bytes for people: `2.0 KB`. */
+/** Formats a size in bytes: `2.0 KB`. */
 export function formatBytes(bytes: number): string {
   if (!Number.isFinite(bytes) || bytes < 0) return 'unknown size';
   if (bytes < 1_024) return counted(bytes, 'byte');
@@ -138,7 +137,7 @@ export function formatBytes(bytes: number): string {
   return `${size < 10 ? size.toFixed(1) : Math.round(size)} ${units[unit]}`;
 }
 
-/** A file name made of `title` that every file system takes. */
+/** Makes a file name from `title` that is valid on every file system. */
 export function fileName(title: string, extension: string): string {
   const stem = title
     .normalize('NFKD')
@@ -149,12 +148,12 @@ export function fileName(title: string, extension: string): string {
   return `${stem === '' ? 'artifact' : stem}.${extension}`;
 }
 
-/** An enum word as people write it: `mission_draft` → `mission draft`. */
-export function humanWord(word: string): string {
+/** Formats an enum value in words: `mission_draft` → `mission draft`. */
+export function humanizeName(word: string): string {
   return word.replace(/[_-]+/g, ' ').trim();
 }
 
-/** Text in which hidden characters are written as escapes, as JSON allows. */
+/** Escapes hidden characters as JSON does. */
 export function escapeHidden(text: string): string {
   HIDDEN.lastIndex = 0;
   if (!HIDDEN.test(text)) return text;
@@ -170,12 +169,12 @@ function escaped(code: number): string {
   return text;
 }
 
-// Characters that reorder their neighbours or command a terminal. Direction
-// marks and joiners are left alone: ordinary Arabic, Hebrew and Persian use them.
+// Characters that reorder their neighbors or control a terminal. Direction marks and joiners are excluded because
+// ordinary Arabic, Hebrew and Persian use them.
 const DECEPTIVE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Text for a label: cut, and with deceptive characters written out. */
-export function shown(text: string, limit: number): string {
+/** Truncates text for a label and escapes deceptive characters. */
+export function displayText(text: string, limit: number): string {
   const short = cut(text, limit);
   DECEPTIVE.lastIndex = 0;
   return DECEPTIVE.test(short) ? short.replace(DECEPTIVE, (character) => escaped(character.charCodeAt(0))) : short;

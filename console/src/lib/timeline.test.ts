@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatDuration, formatTime, layMarks, readTime, readTimeline, timeTicks, toneOf } from './timeline';
+import { formatDuration, formatTime, layOutMarks, readTime, readTimeline, timeTicks, statusTone } from './timeline';
 
 test.each<[unknown, string | null]>([
   ['2026-02-07T20:07:15.000000Z', '2026-02-07T20:07:15.000Z'],
@@ -26,7 +26,7 @@ test.each([
   ['sideways', 'neutral'],
   ['', 'neutral'],
 ])('%s is %s', (status, tone) => {
-  expect(toneOf(status)).toBe(tone);
+  expect(statusTone(status)).toBe(tone);
 });
 
 test('events are ordered by time, unreadable ones last', () => {
@@ -57,9 +57,9 @@ test('close marks become one, with the worst tone', () => {
       { timestamp: 100, status: 'ok' },
     ],
   });
-  const marks = layMarks(events, 0, 100_000, 0.5);
+  const marks = layOutMarks(events, 0, 100_000, 0.5);
   expect(marks.map((mark) => [mark.events.length, mark.tone])).toEqual([[2, 'bad'], [1, 'good']]);
-  expect(layMarks(events, 90_000, 110_000, 0.5)).toHaveLength(1);
+  expect(layOutMarks(events, 90_000, 110_000, 0.5)).toHaveLength(1);
 });
 
 test.each([

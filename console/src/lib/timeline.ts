@@ -1,4 +1,4 @@
-/** Events in time: read from any shape, laid out in lanes, clustered when they would overlap. */
+/** Parses timeline events, assigns them to lanes, and clusters overlapping marks. */
 
 import { asList, asObject, asText, firstText, isObject } from '../envelope/types';
 import { counted } from './text';
@@ -6,15 +6,15 @@ import { counted } from './text';
 export type Tone = 'good' | 'warn' | 'bad' | 'info' | 'running' | 'neutral';
 
 export interface TimelineEvent {
-  /** Place in the artifact; what a link names. */
+  /** Position in the artifact, used in links. */
   position: number;
-  /** Milliseconds, or null when the event has no readable time. */
+  /** Milliseconds, or null if the event has no readable time. */
   start: number | null;
-  /** Equal to `start` for a point in time. */
+  /** Equal to `start` for an instant. */
   end: number | null;
   label: string;
   detail: string;
-  /** The word as it was given. */
+  /** The original status text. */
   status: string;
   tone: Tone;
   lane: string;
@@ -22,9 +22,9 @@ export interface TimelineEvent {
 }
 
 export interface Timeline {
-  /** In order of time; events without a time are last. */
+  /** Sorted by time; events without a time are last. */
   events: TimelineEvent[];
-  /** Names of lanes, in order of appearance; one empty name when there are none. */
+  /** Lane names in order of appearance; one empty name if there are none. */
   lanes: string[];
   start: number;
   end: number;
@@ -39,16 +39,16 @@ const TONES: [Tone, RegExp][] = [
   ['info', /^(?:info|note|proposed|created|neutral)$/],
 ];
 
-/** What a status word means; unknown words keep their own name and a neutral tone. */
-export function toneOf(status: string): Tone {
+/** Maps a status to a tone; unknown statuses are neutral. */
+export function statusTone(status: string): Tone {
   const word = status.trim().toLowerCase();
   return TONES.find(([, pattern]) => pattern.test(word))?.[0] ?? 'neutral';
 }
 
-/** A time in milliseconds; a naive time is UTC, as the contract settles. */
+/** Parses a time to milliseconds. A time without a zone is UTC, as the contract requires. */
 export function readTime(value: unknown): number | null {
   if (typeof value === 'number' && Number.isFinite(value)) {
-    // Seconds until the year 2286, milliseconds otherwise.
+    // Smaller numbers are seconds (until the year 2286), larger ones milliseconds.
     const time = Math.abs(value) < 1e10 ? value * 1_000 : value;
     return Math.abs(time) <= 8.64e15 ? time : null;
   }
@@ -59,7 +59,7 @@ export function readTime(value: unknown): number | null {
   return Number.isNaN(time) ? null : time;
 }
 
-/** Reads a timeline artifact's content. Never throws. */
+/** Parses a timeline artifact's content. Never throws. */
 export function readTimeline(content: unknown): Timeline {
   const warnings: string[] = [];
   const source = Array.isArray(content) ? { events: content } : asObject(content);
@@ -85,7 +85,7 @@ export function readTimeline(content: unknown): Timeline {
       label: firstText(event, 'event', 'label', 'title', 'name', 'message') || '(no label)',
       detail: firstText(event, 'details', 'detail', 'description', 'summary'),
       status,
-      tone: toneOf(status),
+      tone: statusTone(status),
       lane: firstText(event, 'lane', 'track', 'group'),
       source: one,
     });
@@ -107,18 +107,18 @@ export function readTimeline(content: unknown): Timeline {
 }
 
 export interface Mark {
-  /** Both in percent of the window. */
+  /** Both are percentages of the window. */
   left: number;
   width: number;
   events: TimelineEvent[];
   tone: Tone;
 }
 
-/** Which tone a cluster shows: the worst one in it. */
+/** A cluster shows its worst tone. */
 const WEIGHT: Record<Tone, number> = { bad: 5, warn: 4, running: 3, info: 2, neutral: 1, good: 0 };
 
-/** Marks for one lane inside the window; marks closer than `gap` percent become one. */
-export function layMarks(events: readonly TimelineEvent[], from: number, to: number, gap: number): Mark[] {
+/** Lays out the marks of one lane; marks closer than `gap` percent are merged. */
+export function layOutMarks(events: readonly TimelineEvent[], from: number, to: number, gap: number): Mark[] {
   const span = Math.max(to - from, 1);
   const marks: Mark[] = [];
   for (const event of events) {
@@ -126,7 +126,7 @@ export function layMarks(events: readonly TimelineEvent[], from: number, to: num
     const left = ((Math.max(event.start, from) - from) / span) * 100;
     const width = ((Math.min(event.end, to) - Math.max(event.start, from)) / span) * 100;
     const before = marks.at(-1);
-    // Only small marks are merged; a long span keeps its own shape.
+    // Only short marks are merged; a long span keeps its shape.
     if (before !== undefined && left - (before.left + before.width) < gap && width < gap && before.width < gap * 4) {
       before.events.push(event);
       before.width = Math.max(before.width, left + width - before.left);
@@ -138,7 +138,7 @@ export function layMarks(events: readonly TimelineEvent[], from: number, to: num
 
 const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 15e3, 30e3, 6e4, 12e4, 3e5, 9e5, 18e5, 36e5, 72e5, 108e5, 216e5, 432e5, 864e5, 1728e5, 6048e5, 2592e6, 7776e6, 31536e6, 15768e7];
 
-/** Round times for an axis, about `count` of them. */
+/** Computes about `count` round times for an axis. */
 export function timeTicks(from: number, to: number, count: number): number[] {
   const span = to - from;
   if (!(span > 0)) return [from];
@@ -148,7 +148,7 @@ export function timeTicks(from: number, to: number, count: number): number[] {
   return ticks;
 }
 
-/** A duration for people: `450 ms`, `12.3 s`, `4 min 5 s`, `2 h 10 min`, `3 d 4 h`. */
+/** Formats a duration: `450 ms`, `12.3 s`, `4 min 5 s`, `2 h 10 min`, `3 d 4 h`. */
 export function formatDuration(milliseconds: number): string {
   const value = Math.abs(milliseconds);
   if (value < 1_000) return `${Math.round(value)} ms`;
@@ -171,7 +171,7 @@ export type TimeMode = 'utc' | 'local' | 'relative';
 
 const pad = (value: number, width = 2): string => String(value).padStart(width, '0');
 
-/** A time of day, with the date when `hasDate`; relative times count from `origin`. */
+/** Formats a time of day, with the date if `hasDate`. Relative times count from `origin`. */
 export function formatTime(time: number, mode: TimeMode, origin: number, hasDate: boolean): string {
   if (mode === 'relative') return time === origin ? 'start' : `${time < origin ? '−' : '+'}${formatDuration(time - origin)}`;
   const date = new Date(time);

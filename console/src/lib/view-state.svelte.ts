@@ -1,16 +1,15 @@
 /**
- * How something is looked at: sort keys, filters, the open tab, as members of a query.
+ * View state, such as sort keys, filters and the open tab, stored in a query.
  *
- * On a page the query is the address, so that a link, a reload and Back bring the view back.
- * Each viewer has a prefix of its own (`a2.q` is the search of the third artifact), so that several
- * on one page do not meet. A viewer that no page has given a place keeps a query for itself.
+ * On a page the query is the address, so that a link, a reload and Back restore the view. Each viewer on a page has
+ * its own prefix (`a2.q` is the search of the third artifact). A viewer outside of a page has a query of its own.
  */
 
 import { changedQuery } from '../router';
 
 export type Changes = Record<string, string | number | null | undefined>;
 
-/** A query that can be read and changed; reading it in an effect follows it. */
+/** A query to read and change. Reading it in an effect subscribes to changes. */
 export interface Query {
   readonly search: string;
   change(changes: Changes): void;
@@ -22,19 +21,19 @@ export class View {
     private readonly prefix = '',
   ) {}
 
-  /** One member's text, or nothing. */
+  /** Reads one member, or an empty text. */
   get(name: string): string | null {
     return new URLSearchParams(this.query.search).get(this.prefix + name);
   }
 
-  /** A member that is a number inside the bounds, or `otherwise`. */
+  /** Reads a numeric member inside the bounds, or returns `otherwise`. */
   number(name: string, least: number, most: number, otherwise: number): number {
     const text = this.get(name);
     const value = text === null || text === '' ? Number.NaN : Number(text);
     return value >= least && value <= most ? value : otherwise;
   }
 
-  /** The members whose name `isWanted`, as a query of their own. Equal text is an equal view. */
+  /** Selects the members whose name `isWanted` accepts, as a query of their own. Equal text means an equal view. */
   text(isWanted: (name: string) => boolean = () => true): string {
     const found = new URLSearchParams();
     for (const [name, value] of new URLSearchParams(this.query.search)) {
@@ -43,24 +42,24 @@ export class View {
     return found.toString();
   }
 
-  /** Changes some members; empty ones leave the query. */
+  /** Changes some members; empty values remove them. */
   set(changes: Changes): void {
     this.query.change(Object.fromEntries(Object.entries(changes).map(([name, value]) => [this.prefix + name, value])));
   }
 
-  /** Puts `members` in the place of all members whose name `isOwn`. */
+  /** Replaces all members whose name `isOwn` accepts by `members`. */
   replace(isOwn: (name: string) => boolean, members: readonly [string, string][]): void {
     const before = [...new URLSearchParams(this.text(isOwn))].map(([name]): [string, null] => [name, null]);
     this.set(Object.fromEntries([...before, ...members]));
   }
 
-  /** The view of something inside. */
+  /** Returns the view state of a nested viewer. */
   inner(name: string): View {
     return new View(this.query, `${this.prefix}${name}.`);
   }
 }
 
-/** Names as one member: `a,b`. An empty name is `~`. */
+/** Serializes names to one member: `a,b`. An empty name becomes `~`. */
 export function writeNames(names: Iterable<string>): string {
   return [...names].map((name) => (name === '' ? '~' : encodeURIComponent(name).replaceAll('~', '%7E'))).join(',');
 }
@@ -71,13 +70,13 @@ export function readNames(text: string | null): string[] {
     try {
       return part === '~' ? '' : decodeURIComponent(part);
     } catch {
-      // Not written here; it names nothing then.
+      // An invalid escape, not written by this console, matches nothing.
       return part;
     }
   });
 }
 
-/** The names with one more, or one less. */
+/** Adds a name to the list, or removes it. */
 export function toggled(names: readonly string[], name: string): string[] {
   return names.includes(name) ? names.filter((one) => one !== name) : [...names, name];
 }
@@ -89,7 +88,7 @@ class OwnQuery implements Query {
   }
 }
 
-/** A view that lives as long as the viewer. */
+/** Creates view state that lives as long as the viewer. */
 export function ownView(): View {
   return new View(new OwnQuery());
 }

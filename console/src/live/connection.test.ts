@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { Connection, type Source, type Surroundings } from './connection';
-import type { ToPage } from './protocol';
+import { Connection, type EventStream, type ConnectionEnvironment } from './connection';
+import type { WorkerMessage } from './protocol';
 
-class FakeSource implements Source {
+class FakeSource implements EventStream {
   listeners = new Map<string, (event: { data?: unknown }) => void>();
   isClosed = false;
   constructor(readonly address: string) {}
@@ -20,9 +20,9 @@ class FakeSource implements Source {
 function setUp(session: 'open' | 'locked' | 'unknown' = 'unknown') {
   const sources: FakeSource[] = [];
   const timers = new Map<number, { run: () => void; milliseconds: number }>();
-  const told: ToPage[] = [];
+  const sent: WorkerMessage[] = [];
   let nextTimer = 0;
-  const surroundings: Surroundings = {
+  const environment: ConnectionEnvironment = {
     open: (address) => {
       const source = new FakeSource(address);
       sources.push(source);
@@ -36,7 +36,7 @@ function setUp(session: 'open' | 'locked' | 'unknown' = 'unknown') {
     },
     cancel: (timer) => timers.delete(timer as number),
   };
-  const connection = new Connection(surroundings, (message) => told.push(message));
+  const connection = new Connection(environment, (message) => sent.push(message));
   connection.start();
   const last = () => sources[sources.length - 1] as FakeSource;
   const runTimer = () => {
@@ -51,7 +51,7 @@ function setUp(session: 'open' | 'locked' | 'unknown' = 'unknown') {
     await Promise.resolve();
     await Promise.resolve();
   };
-  return { connection, sources, told, last, runTimer, fail, timers };
+  return { connection, sources, sent, last, runTimer, fail, timers };
 }
 
 const hello = (seq: number, server = 'a') => ({ server, seq, floor: 0, size: 0 });
@@ -59,27 +59,27 @@ const event = (seq: number) => ({ seq, time: '', stream: 's', kind: 'note', body
 
 describe('Connection', () => {
   it('begins from now and drops what it already has', () => {
-    const { connection, last, told } = setUp();
+    const { connection, last, sent } = setUp();
     expect(last().address).toBe('/api/events');
     last().send('hello', hello(10));
-    expect(connection.standing).toEqual({ state: 'live' });
+    expect(connection.connectionState).toEqual({ state: 'live' });
     for (const seq of [9, 10, 11, 11, 12]) last().send('live', event(seq));
-    expect(told.filter((one) => one.type === 'event').map((one) => (JSON.parse(one.text) as { seq: number }).seq)).toEqual([11, 12]);
+    expect(sent.filter((one) => one.type === 'event').map((one) => (JSON.parse(one.text) as { seq: number }).seq)).toEqual([11, 12]);
   });
 
   it('goes on after its cursor and says how far behind it is', async () => {
     const { connection, last, fail, runTimer } = setUp();
     last().send('hello', hello(10));
     await fail();
-    expect(connection.standing).toEqual({ state: 'reconnecting', retryAt: 1_000 });
+    expect(connection.connectionState).toEqual({ state: 'reconnecting', retryAt: 1_000 });
     expect(runTimer()).toBe(1_000);
     expect(last().address).toBe('/api/events?after=10');
     last().send('hello', hello(13));
-    expect(connection.standing).toEqual({ state: 'catching_up', behind: 3 });
+    expect(connection.connectionState).toEqual({ state: 'catching_up', behind: 3 });
     last().send('live', event(11));
-    expect(connection.standing).toEqual({ state: 'catching_up', behind: 2 });
+    expect(connection.connectionState).toEqual({ state: 'catching_up', behind: 2 });
     last().send('live', event(13));
-    expect(connection.standing).toEqual({ state: 'live' });
+    expect(connection.connectionState).toEqual({ state: 'live' });
   });
 
   it('is live again when nothing more comes', async () => {
@@ -89,38 +89,38 @@ describe('Connection', () => {
     runTimer();
     last().send('hello', hello(13));
     runTimer();
-    expect(connection.standing).toEqual({ state: 'live' });
+    expect(connection.connectionState).toEqual({ state: 'live' });
   });
 
-  it('takes the level from the greeting', () => {
+  it('takes the counts from the greeting', () => {
     const { connection, last } = setUp();
     last().send('hello', { ...hello(10), size: 7, waiting: 2 });
-    expect(connection.level).toEqual({ size: 7, waiting: 2 });
+    expect(connection.counts).toEqual({ size: 7, waiting: 2 });
   });
 
   it('tells a gap once and goes on behind it', () => {
-    const { last, told } = setUp();
+    const { last, sent } = setUp();
     last().send('hello', hello(10));
     last().send('gap', { from: 11, to: 20 });
     last().send('gap', { from: 11, to: 20 });
     last().send('live', event(15));
     last().send('live', event(21));
-    expect(told.filter((one) => one.type === 'gap' || one.type === 'event')).toEqual([
+    expect(sent.filter((one) => one.type === 'gap' || one.type === 'event')).toEqual([
       { type: 'gap', from: 11, to: 20 },
       { type: 'event', text: JSON.stringify(event(21)) },
     ]);
   });
 
   it('tells decisions once, and goes on behind them', async () => {
-    const { last, told, fail, runTimer } = setUp();
+    const { last, sent, fail, runTimer } = setUp();
     const news = { case: 'c', kind: 'proposal', decision: 'approve', state: 'recorded' };
     last().send('hello', hello(10));
     last().send('decision', { ...news, seq: 11, time: '' });
     last().send('decision', { ...news, seq: 11, time: '' });
     last().send('artifact', { seq: 12 });
-    // A server may tell them without a place in the log.
+    // Updates may have no sequence number.
     last().send('decision', { ...news, state: 'acknowledged' });
-    expect(told.filter((one) => one.type === 'decision')).toEqual([
+    expect(sent.filter((one) => one.type === 'decision')).toEqual([
       { type: 'decision', news },
       { type: 'decision', news: { ...news, state: 'acknowledged' } },
     ]);
@@ -130,13 +130,13 @@ describe('Connection', () => {
   });
 
   it('hands on the text as it came, so that no digit is lost', () => {
-    const { last, told } = setUp();
+    const { last, sent } = setUp();
     last().send('hello', hello(10));
     const text = '{"seq":11,"time":"","stream":"s","kind":"rows","body":{"rows":[[12345678901234567890]]}}';
     last().listeners.get('live')?.({ data: text });
-    expect(told.at(-1)).toEqual({ type: 'event', text });
-    // What a worker sends is cloned; a number object would arrive without its kind.
-    expect(structuredClone(told.at(-1))).toEqual({ type: 'event', text });
+    expect(sent.at(-1)).toEqual({ type: 'event', text });
+    // Worker messages are cloned, and an `ExactNumber` would lose its class.
+    expect(structuredClone(sent.at(-1))).toEqual({ type: 'event', text });
   });
 
   it('waits longer each time, then calls it offline, and tries on', async () => {
@@ -148,36 +148,36 @@ describe('Connection', () => {
     }
     expect(delays).toEqual([1_000, 2_000, 4_000, 8_000, 15_000, 15_000]);
     await fail();
-    expect(connection.standing.state).toBe('offline');
+    expect(connection.connectionState.state).toBe('offline');
   });
 
-  it('stops at an ended session until it is told to go on', async () => {
+  it('stops at an ended session until it is told to retry', async () => {
     const { connection, fail, timers, sources } = setUp('locked');
     await fail();
-    expect(connection.standing).toEqual({ state: 'expired' });
+    expect(connection.connectionState).toEqual({ state: 'expired' });
     expect(timers.size).toBe(0);
     connection.retry();
     expect(sources.length).toBe(2);
   });
 
   it('starts over on a history that is shorter than its cursor', () => {
-    const { last, connection, sources, told } = setUp();
+    const { last, connection, sources, sent } = setUp();
     last().send('hello', hello(10));
     connection.stop();
     connection.start();
     last().send('hello', hello(2, 'b'));
-    expect(told).toContainEqual({ type: 'restarted', server: 'b' });
+    expect(sent).toContainEqual({ type: 'restarted', server: 'b' });
     expect(last().address).toBe('/api/events?after=2');
     expect(sources[1]?.isClosed).toBe(true);
   });
 
   it('ignores a closed source and broken data', () => {
-    const { last, connection, sources, told } = setUp();
+    const { last, connection, sources, sent } = setUp();
     const first = last();
     connection.start();
     first.send('live', event(1));
     last().listeners.get('live')?.({ data: '{' });
-    expect(told).toEqual([]);
+    expect(sent).toEqual([]);
     expect(sources.length).toBe(2);
   });
 });

@@ -1,20 +1,20 @@
 /**
- * One connection to `/api/events` that never gives up and never delivers an event twice.
+ * A connection to `/api/events` that always reconnects and never delivers an event twice.
  *
- * The browser's own reconnecting is not used: it ends for good at any answer but 200, and a new
- * EventSource forgets its cursor. So each attempt is a fresh one with `?after=` in its address.
+ * EventSource's own reconnecting is not used: it stops after any status but 200, and a new EventSource forgets its
+ * cursor. So each attempt opens a new one with `?after=` in its address.
  */
 
 import type { LiveEvent } from '../api/types';
-import type { DecisionNews, Level, Standing, ToPage } from './protocol';
+import type { DecisionUpdate, LedgerCounts, ConnectionState, WorkerMessage } from './protocol';
 
-/** The part of EventSource that is used, so that tests can hand in another. */
-export interface Source {
+/** The used subset of EventSource, which tests replace. */
+export interface EventStream {
   addEventListener(name: string, listener: (event: { data?: unknown }) => void): void;
   close(): void;
 }
 
-/** What the server says first: which run of it this is, and where its log stands. */
+/** The server's first event: the id of its process and the position of its log. */
 interface Hello {
   server: string;
   seq: number;
@@ -22,9 +22,9 @@ interface Hello {
   waiting?: number;
 }
 
-export interface Surroundings {
-  open(address: string): Source;
-  /** `unknown` when the server does not answer. */
+export interface ConnectionEnvironment {
+  open(address: string): EventStream;
+  /** `unknown` if the server does not respond. */
   checkSession(): Promise<'open' | 'locked' | 'unknown'>;
   now(): number;
   later(run: () => void, milliseconds: number): unknown;
@@ -32,37 +32,37 @@ export interface Surroundings {
 }
 
 const FIRST_DELAY = 1_000;
-const LONGEST_DELAY = 15_000;
-/** So many failures in a row are called offline. */
-const PATIENCE = 4;
-/** Without an event for so long there was nothing more to catch up on. */
-const QUIET = 2_000;
+const MAX_DELAY = 15_000;
+/** Consecutive failures before the state is offline. */
+const FAILURES_BEFORE_OFFLINE = 4;
+/** Catching up ends after this time without an event. */
+const QUIET_PERIOD = 2_000;
 
 export class Connection {
-  standing: Standing = { state: 'connecting' };
-  level: Level | null = null;
-  /** The last event that was delivered; null until the server said where it stands. */
+  connectionState: ConnectionState = { state: 'connecting' };
+  counts: LedgerCounts | null = null;
+  /** Sequence number of the last delivered event; null before the server's hello. */
   #last: number | null = null;
   #server: string | null = null;
-  #source: Source | null = null;
+  #source: EventStream | null = null;
   #failures = 0;
   #timer: unknown = null;
   #catchUpTo = 0;
-  /** Told apart by this, so that a closed source's late events are ignored. */
+  /** Identifies the current attempt, so that late events of a closed source are ignored. */
   #attempt = 0;
 
   constructor(
-    private readonly surroundings: Surroundings,
-    private readonly tell: (message: ToPage) => void,
+    private readonly environment: ConnectionEnvironment,
+    private readonly send: (message: WorkerMessage) => void,
   ) {}
 
-  /** Connects now, whatever was planned. */
+  /** Connects now and cancels any planned attempt. */
   start(): void {
     this.#clear();
     const attempt = this.#attempt;
-    const source = this.surroundings.open(this.#last === null ? '/api/events' : `/api/events?after=${this.#last}`);
+    const source = this.environment.open(this.#last === null ? '/api/events' : `/api/events?after=${this.#last}`);
     this.#source = source;
-    const when = <Data>(name: string, run: (data: Data, text: string) => void): void => {
+    const on = <Data>(name: string, run: (data: Data, text: string) => void): void => {
       source.addEventListener(name, (event) => {
         if (attempt !== this.#attempt || typeof event.data !== 'string') return;
         let data: Data;
@@ -74,31 +74,31 @@ export class Connection {
         run(data, event.data);
       });
     };
-    when<Hello>('hello', (hello) => this.#greet(hello));
-    when<LiveEvent>('live', (event, text) => this.#deliver(event.seq, text));
-    when<{ from: number; to: number }>('gap', (gap) => this.#skip(gap));
-    when<DecisionNews & { seq?: number }>('decision', (news) => {
-      if (this.#isNew(news.seq)) this.tell({ type: 'decision', news: { case: news.case, kind: news.kind, decision: news.decision, state: news.state } });
-      this.#progress();
+    on<Hello>('hello', (hello) => this.#handleHello(hello));
+    on<LiveEvent>('live', (event, text) => this.#handleEvent(event.seq, text));
+    on<{ from: number; to: number }>('gap', (gap) => this.#handleGap(gap));
+    on<DecisionUpdate & { seq?: number }>('decision', (news) => {
+      if (this.#advanceTo(news.seq)) this.send({ type: 'decision', news: { case: news.case, kind: news.kind, decision: news.decision, state: news.state } });
+      this.#updateCatchUp();
     });
-    // Nobody here listens to these; the place in the log moves on with them all the same.
-    when<{ seq?: number }>('artifact', ({ seq }) => {
-      if (this.#isNew(seq)) this.#progress();
+    // No page uses these events, but they advance the cursor.
+    on<{ seq?: number }>('artifact', ({ seq }) => {
+      if (this.#advanceTo(seq)) this.#updateCatchUp();
     });
-    when<Level>('ledger', (level) => this.#rise(level));
+    on<LedgerCounts>('ledger', (counts) => this.#setCounts(counts));
     source.addEventListener('error', () => {
-      if (attempt === this.#attempt) void this.#fail();
+      if (attempt === this.#attempt) void this.#handleError();
     });
   }
 
-  /** Connects now unless it already is, for a page that came back or was unlocked. */
+  /** Connects now unless connected, after a page became visible or was unlocked. */
   retry(): void {
-    if (this.standing.state === 'live' || this.standing.state === 'catching_up') return;
+    if (this.connectionState.state === 'live' || this.connectionState.state === 'catching_up') return;
     this.#failures = 0;
     this.start();
   }
 
-  /** Closes without planning another attempt. */
+  /** Disconnects without planning another attempt. */
   stop(): void {
     this.#clear();
   }
@@ -107,105 +107,108 @@ export class Connection {
     this.#attempt += 1;
     this.#source?.close();
     this.#source = null;
-    if (this.#timer !== null) this.surroundings.cancel(this.#timer);
+    if (this.#timer !== null) this.environment.cancel(this.#timer);
     this.#timer = null;
   }
 
-  #stand(standing: Standing): void {
-    this.standing = standing;
-    this.tell({ type: 'standing', standing });
+  #setConnectionState(connectionState: ConnectionState): void {
+    this.connectionState = connectionState;
+    this.send({ type: 'connectionState', connectionState });
   }
 
-  #rise(level: Level): void {
-    this.level = level;
-    this.tell({ type: 'level', level });
+  #setCounts(counts: LedgerCounts): void {
+    this.counts = counts;
+    this.send({ type: 'counts', counts });
   }
 
-  #greet(hello: Hello): void {
+  #handleHello(hello: Hello): void {
     this.#failures = 0;
     const isOther = this.#server !== null && this.#server !== hello.server;
     this.#server = hello.server;
-    if (isOther) this.tell({ type: 'restarted', server: hello.server });
-    if (hello.size !== undefined && hello.waiting !== undefined) this.#rise({ size: hello.size, waiting: hello.waiting });
+    if (isOther) this.send({ type: 'restarted', server: hello.server });
+    if (hello.size !== undefined && hello.waiting !== undefined) this.#setCounts({ size: hello.size, waiting: hello.waiting });
     if (this.#last === null) {
       this.#last = hello.seq;
-      this.#stand({ state: 'live' });
+      this.#setConnectionState({ state: 'live' });
     } else if (hello.seq < this.#last) {
-      // Another history: our cursor means nothing there, and waiting for it would be silence.
+      // The server has another log, where this cursor is invalid. Waiting for it would deliver nothing.
       this.#last = hello.seq;
       this.start();
     } else if (hello.seq > this.#last) {
       this.#catchUpTo = hello.seq;
-      this.#stand({ state: 'catching_up', behind: hello.seq - this.#last });
-      this.#awaitQuiet();
+      this.#setConnectionState({ state: 'catching_up', behind: hello.seq - this.#last });
+      this.#goLiveWhenQuiet();
     } else {
-      this.#stand({ state: 'live' });
+      this.#setConnectionState({ state: 'live' });
     }
   }
 
-  /** Whether this place of the log was not reached yet; then it is now. News without a place are always new. */
-  #isNew(seq: number | undefined): boolean {
+  /**
+   * Advances the cursor. Returns false for an event that was delivered before; events without a number are always
+   * new.
+   */
+  #advanceTo(seq: number | undefined): boolean {
     if (typeof seq !== 'number') return true;
     if (this.#last !== null && seq <= this.#last) return false;
     this.#last = seq;
     return true;
   }
 
-  #deliver(seq: number, text: string): void {
-    if (!this.#isNew(seq)) return;
-    this.tell({ type: 'event', text });
-    this.#progress();
+  #handleEvent(seq: number, text: string): void {
+    if (!this.#advanceTo(seq)) return;
+    this.send({ type: 'event', text });
+    this.#updateCatchUp();
   }
 
-  #skip(gap: { from: number; to: number }): void {
-    if (!this.#isNew(gap.to)) return;
-    this.tell({ type: 'gap', from: gap.from, to: gap.to });
-    this.#progress();
+  #handleGap(gap: { from: number; to: number }): void {
+    if (!this.#advanceTo(gap.to)) return;
+    this.send({ type: 'gap', from: gap.from, to: gap.to });
+    this.#updateCatchUp();
   }
 
-  #progress(): void {
-    if (this.standing.state !== 'catching_up') return;
+  #updateCatchUp(): void {
+    if (this.connectionState.state !== 'catching_up') return;
     const behind = this.#catchUpTo - (this.#last ?? 0);
     if (behind > 0) {
-      this.#stand({ state: 'catching_up', behind });
-      this.#awaitQuiet();
+      this.#setConnectionState({ state: 'catching_up', behind });
+      this.#goLiveWhenQuiet();
     } else {
-      if (this.#timer !== null) this.surroundings.cancel(this.#timer);
+      if (this.#timer !== null) this.environment.cancel(this.#timer);
       this.#timer = null;
-      this.#stand({ state: 'live' });
+      this.#setConnectionState({ state: 'live' });
     }
   }
 
-  #awaitQuiet(): void {
-    if (this.#timer !== null) this.surroundings.cancel(this.#timer);
-    this.#timer = this.surroundings.later(() => {
+  #goLiveWhenQuiet(): void {
+    if (this.#timer !== null) this.environment.cancel(this.#timer);
+    this.#timer = this.environment.later(() => {
       this.#timer = null;
-      if (this.standing.state === 'catching_up') this.#stand({ state: 'live' });
-    }, QUIET);
+      if (this.connectionState.state === 'catching_up') this.#setConnectionState({ state: 'live' });
+    }, QUIET_PERIOD);
   }
 
-  async #fail(): Promise<void> {
+  async #handleError(): Promise<void> {
     this.#clear();
     const attempt = this.#attempt;
     this.#failures += 1;
-    // EventSource does not say why it failed; an ended session looks like any other failure.
-    const session = await this.surroundings.checkSession();
+    // EventSource reports no status, so this request finds out whether the session has ended.
+    const session = await this.environment.checkSession();
     if (attempt !== this.#attempt) return;
     if (session === 'locked') {
-      this.#stand({ state: 'expired' });
+      this.#setConnectionState({ state: 'expired' });
       return;
     }
-    const delay = Math.min(FIRST_DELAY * 2 ** (this.#failures - 1), LONGEST_DELAY);
-    const retryAt = this.surroundings.now() + delay;
-    this.#stand({ state: session === 'unknown' && this.#failures >= PATIENCE ? 'offline' : 'reconnecting', retryAt });
-    this.#timer = this.surroundings.later(() => this.start(), delay);
+    const delay = Math.min(FIRST_DELAY * 2 ** (this.#failures - 1), MAX_DELAY);
+    const retryAt = this.environment.now() + delay;
+    this.#setConnectionState({ state: session === 'unknown' && this.#failures >= FAILURES_BEFORE_OFFLINE ? 'offline' : 'reconnecting', retryAt });
+    this.#timer = this.environment.later(() => this.start(), delay);
   }
 }
 
-/** The surroundings of a browser, in a page or in a worker. */
-export function browserSurroundings(): Surroundings {
+/** Creates the environment of a real browser, for a page or a worker. */
+export function browserEnvironment(): ConnectionEnvironment {
   return {
-    open: (address) => new EventSource(address) as Source,
+    open: (address) => new EventSource(address) as EventStream,
     checkSession: async () => {
       try {
         const answer = await fetch('/api/session', { credentials: 'same-origin', cache: 'no-store' });

@@ -1,4 +1,4 @@
-// What tests put in the place of the browser's EventSource.
+// Replaces the browser's EventSource in tests.
 export class FakeEvents {
   static last: FakeEvents | null = null;
   listeners = new Map<string, (event: { data: string }) => void>();

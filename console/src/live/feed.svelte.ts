@@ -1,9 +1,9 @@
-/** The live events as pages see them, whoever holds the connection. */
+/** The live events for pages, independent of whether a worker or the page holds the connection. */
 
 import type { LiveEvent } from '../api/types';
 import { parseExactly } from '../lib/json';
-import { browserSurroundings, Connection } from './connection';
-import type { FromPage, Level, Message, Standing, ToPage } from './protocol';
+import { browserEnvironment, Connection } from './connection';
+import type { PageRequest, LedgerCounts, FeedMessage, ConnectionState, WorkerMessage } from './protocol';
 import { Refresher } from './refresher';
 import workerAddress from './worker?sharedworker&url';
 
@@ -11,18 +11,18 @@ interface TrustedTypes {
   createPolicy(name: string, rules: { createScriptURL(address: string): string }): { createScriptURL(address: string): string };
 }
 
-type Listener = (message: Message) => void;
+type Listener = (message: FeedMessage) => void;
 
 class Feed {
-  standing: Standing = $state.raw({ state: 'connecting' });
-  /** Null until the server said it once. */
-  level: Level | null = $state.raw(null);
-  /** Counts restarts of the server, for pages that load anew then. */
+  connectionState: ConnectionState = $state.raw({ state: 'connecting' });
+  /** Null until the server has reported them. */
+  counts: LedgerCounts | null = $state.raw(null);
+  /** The number of server restarts, for pages that reload their data then. */
   restarts = $state(0);
   #listeners = new Set<Listener>();
-  #send: ((message: FromPage) => void) | null = null;
+  #send: ((message: PageRequest) => void) | null = null;
 
-  /** Connects; later calls only ask to try again at once. */
+  /** Connects. Later calls retry at once. */
   start(): void {
     if (this.#send) {
       this.#send({ type: 'retry' });
@@ -36,17 +36,17 @@ class Feed {
     });
   }
 
-  /** Calls `listener` with every message until the returned function is called. */
+  /** Calls `listener` with every message. Returns a function that unsubscribes it. */
   listen(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Calls `load` when the log has grown or the server was started again, until the returned function is called. */
+  /** Calls `load` when the ledger has grown or the server has restarted. Returns a function that stops it. */
   refresh(load: () => Promise<unknown>): () => void {
     const refresher = new Refresher(load);
     const stop = this.listen((message) => {
-      if (message.type === 'level' || message.type === 'restarted') refresher.request();
+      if (message.type === 'counts' || message.type === 'restarted') refresher.request();
     });
     return () => {
       stop();
@@ -61,17 +61,17 @@ class Feed {
     });
   }
 
-  #receive(received: ToPage): void {
-    // Parsed once for all listeners, and only if there are any.
+  #receive(received: WorkerMessage): void {
+    // Parsing happens once for all listeners, and not at all without listeners.
     if (received.type === 'event' && this.#listeners.size === 0) return;
-    const message: Message = received.type === 'event' ? { type: 'event', event: parseExactly(received.text) as LiveEvent } : received;
-    if (message.type === 'standing') this.standing = message.standing;
-    else if (message.type === 'level') this.level = message.level;
+    const message: FeedMessage = received.type === 'event' ? { type: 'event', event: parseExactly(received.text) as LiveEvent } : received;
+    if (message.type === 'connectionState') this.connectionState = message.connectionState;
+    else if (message.type === 'counts') this.counts = message.counts;
     else if (message.type === 'restarted') this.restarts += 1;
     for (const listener of this.#listeners) listener(message);
   }
 
-  #shared(): (message: FromPage) => void {
+  #shared(): (message: PageRequest) => void {
     const trustedTypes = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes;
     const rules = {
       createScriptURL: (address: string): string => {
@@ -81,13 +81,13 @@ class Feed {
     };
     const address = (trustedTypes?.createPolicy('answerback-worker', rules) ?? rules).createScriptURL(workerAddress);
     const worker = new SharedWorker(address, { type: 'module', name: 'answerback-live' });
-    worker.port.onmessage = (event: MessageEvent<ToPage>) => this.#receive(event.data);
+    worker.port.onmessage = (event: MessageEvent<WorkerMessage>) => this.#receive(event.data);
     return (message) => worker.port.postMessage(message);
   }
 
-  /** Without shared workers each tab connects itself, and only while it is looked at. */
-  #alone(): (message: FromPage) => void {
-    const connection = new Connection(browserSurroundings(), (message) => this.#receive(message));
+  /** Connects from the page itself if there are no shared workers, and only while the tab is visible. */
+  #alone(): (message: PageRequest) => void {
+    const connection = new Connection(browserEnvironment(), (message) => this.#receive(message));
     connection.start();
     document.addEventListener('visibilitychange', () => (document.hidden ? connection.stop() : connection.start()));
     return (message) => (message.type === 'leave' ? connection.stop() : connection.retry());

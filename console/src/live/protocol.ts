@@ -1,9 +1,9 @@
-/** What a page and the one connection of this browser say to each other. */
+/** The messages between a page and the shared connection of this browser. */
 
 import type { LiveEvent } from '../api/types';
 
-/** How the connection stands. */
-export type Standing =
+/** State of the connection to the server. */
+export type ConnectionState =
   | { state: 'connecting' }
   | { state: 'live' }
   | { state: 'catching_up'; behind: number }
@@ -11,31 +11,31 @@ export type Standing =
   | { state: 'offline'; retryAt: number }
   | { state: 'expired' };
 
-/** How far the ledger has grown and how many cases wait: a level, not an event. */
-export interface Level {
+/** The size of the ledger and the number of waiting cases. */
+export interface LedgerCounts {
   size: number;
   waiting: number;
 }
 
-/** What became of a case, as soon as it happened. A server that does not tell it is asked now and then instead. */
-export interface DecisionNews {
+/** A recorded or acknowledged decision. Servers that do not send these are polled. */
+export interface DecisionUpdate {
   case: string;
   kind: string;
   decision: string;
   state: 'recorded' | 'acknowledged';
 }
 
-/** A live event comes as the text that the server sent: numbers with all their digits do not survive the way from a worker. */
-export type ToPage = Exclude<Message, { type: 'event' }> | { type: 'event'; text: string };
+/** A live event is sent as the server's text, because cloning from a worker would lose digits of large numbers. */
+export type WorkerMessage = Exclude<FeedMessage, { type: 'event' }> | { type: 'event'; text: string };
 
-/** What the parts of a page are told. */
-export type Message =
-  | { type: 'standing'; standing: Standing }
+/** A message to the listeners in a page. */
+export type FeedMessage =
+  | { type: 'connectionState'; connectionState: ConnectionState }
   | { type: 'event'; event: LiveEvent }
   | { type: 'gap'; from: number; to: number }
-  | { type: 'level'; level: Level }
-  | { type: 'decision'; news: DecisionNews }
-  /** The server is another run of itself, or another one: what was loaded may be outdated. */
+  | { type: 'counts'; counts: LedgerCounts }
+  | { type: 'decision'; news: DecisionUpdate }
+  /** The server has restarted or is another one, so loaded data may be outdated. */
   | { type: 'restarted'; server: string };
 
-export type FromPage = { type: 'retry' } | { type: 'leave' };
+export type PageRequest = { type: 'retry' } | { type: 'leave' };

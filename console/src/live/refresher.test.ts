@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { Refresher, type Surroundings } from './refresher';
+import { Refresher, type RefreshEnvironment } from './refresher';
 
-/** Time that moves when it is told to, and a page that can be hidden. */
-class Scene implements Surroundings {
+/** A manual clock and a page that can be hidden. */
+class Scene implements RefreshEnvironment {
   time = 0;
   hidden = false;
   timers: { run: () => void; at: number }[] = [];
@@ -71,7 +71,7 @@ test('events of a busy minute are loads of a part of it', async () => {
     refresher.request();
     await scene.pass(50);
   }
-  // Half a second of loading, then two seconds of pause.
+  // Half a second of loading is followed by two seconds of pause.
   expect(loads).toBeGreaterThan(20);
   expect(loads).toBeLessThan(26);
 });

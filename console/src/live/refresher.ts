@@ -1,25 +1,25 @@
 /**
- * Loads a list anew when something has happened, as seldom as a person can bear.
+ * Reloads a list after changes, at a limited rate.
  *
- * Every event of a busy server concerns every open page. So there is one load at a time; after it comes a pause, longer
- * where loading takes longer, in which all further events count as one; and nothing is loaded while nobody looks.
+ * Every event of a busy server concerns every open page. So only one load runs at a time. A pause in proportion to
+ * the load time follows it, further events during the pause count as one, and hidden pages do not load.
  */
 
-export interface Surroundings {
+export interface RefreshEnvironment {
   now(): number;
   later(run: () => void, milliseconds: number): unknown;
   cancel(timer: unknown): void;
   isHidden(): boolean;
-  /** Calls `run` when the page is shown or hidden, until the returned function is called. */
+  /** Calls `run` when the page becomes visible or hidden. Returns a function that unsubscribes it. */
   onVisibility(run: () => void): () => void;
 }
 
-/** The least time between two loads. */
-const PAUSE = 1_000;
-/** A load that takes a second is followed by a pause of this many seconds. */
-const SHARE = 4;
+/** Minimum time between two loads. */
+const MIN_PAUSE = 1_000;
+/** The pause is this many times the duration of the load. */
+const PAUSE_PER_LOAD_TIME = 4;
 
-const browser: Surroundings = {
+const browser: RefreshEnvironment = {
   now: () => performance.now(),
   later: (run, milliseconds) => setTimeout(run, milliseconds),
   cancel: (timer) => clearTimeout(timer as number),
@@ -39,12 +39,12 @@ export class Refresher {
 
   constructor(
     private readonly load: () => Promise<unknown>,
-    private readonly surroundings: Surroundings = browser,
+    private readonly environment: RefreshEnvironment = browser,
   ) {
-    this.#unlisten = surroundings.onVisibility(() => this.#step());
+    this.#unlisten = environment.onVisibility(() => this.#step());
   }
 
-  /** Asks for a load: at once if none is under way or was a moment ago, else after the pause. */
+  /** Requests a load: at once if none is running or has just finished, otherwise after the pause. */
   request(): void {
     this.#isRequested = true;
     this.#step();
@@ -53,28 +53,28 @@ export class Refresher {
   stop(): void {
     this.#isStopped = true;
     this.#unlisten();
-    if (this.#timer !== null) this.surroundings.cancel(this.#timer);
+    if (this.#timer !== null) this.environment.cancel(this.#timer);
     this.#timer = null;
   }
 
   #step(): void {
-    if (this.#isStopped || !this.#isRequested || this.#isLoading || this.#timer !== null || this.surroundings.isHidden()) return;
+    if (this.#isStopped || !this.#isRequested || this.#isLoading || this.#timer !== null || this.environment.isHidden()) return;
     void this.#run();
   }
 
   async #run(): Promise<void> {
     this.#isRequested = false;
     this.#isLoading = true;
-    const began = this.surroundings.now();
+    const began = this.environment.now();
     try {
       await this.load();
     } catch {
-      // Who loads shows what went wrong.
+      // The owner of `load` displays its errors.
     }
     this.#isLoading = false;
     if (this.#isStopped) return;
-    const pause = Math.max(PAUSE, SHARE * (this.surroundings.now() - began));
-    this.#timer = this.surroundings.later(() => {
+    const pause = Math.max(MIN_PAUSE, PAUSE_PER_LOAD_TIME * (this.environment.now() - began));
+    this.#timer = this.environment.later(() => {
       this.#timer = null;
       this.#step();
     }, pause);

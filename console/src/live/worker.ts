@@ -1,36 +1,36 @@
-/** The shared worker: all tabs of this browser use its one connection, because a browser opens only six to a host. */
+/** The shared worker. All tabs share its connection, because a browser opens only six per host. */
 
-import { browserSurroundings, Connection } from './connection';
-import type { FromPage, ToPage } from './protocol';
+import { browserEnvironment, Connection } from './connection';
+import type { PageRequest, WorkerMessage } from './protocol';
 
 const ports = new Set<MessagePort>();
-const connection = new Connection(browserSurroundings(), (message) => {
+const connection = new Connection(browserEnvironment(), (message) => {
   for (const port of ports) port.postMessage(message);
 });
 
-function welcome(port: MessagePort): void {
-  const tell = (message: ToPage): void => port.postMessage(message);
+function registerPort(port: MessagePort): void {
+  const send = (message: WorkerMessage): void => port.postMessage(message);
   if (ports.size === 0) connection.start();
   ports.add(port);
-  tell({ type: 'standing', standing: connection.standing });
-  if (connection.level) tell({ type: 'level', level: connection.level });
+  send({ type: 'connectionState', connectionState: connection.connectionState });
+  if (connection.counts) send({ type: 'counts', counts: connection.counts });
 }
 
 addEventListener('connect', (event) => {
   const port = (event as MessageEvent).ports[0];
   if (!port) return;
-  port.onmessage = (message: MessageEvent<FromPage>) => {
+  port.onmessage = (message: MessageEvent<PageRequest>) => {
     if (message.data.type === 'leave') {
       ports.delete(port);
       if (ports.size === 0) connection.stop();
     } else if (!ports.has(port)) {
-      // A page that the browser had frozen and brought back.
-      welcome(port);
+      // The browser froze this page and restored it.
+      registerPort(port);
     } else {
       connection.retry();
     }
   };
-  welcome(port);
+  registerPort(port);
 });
 
 addEventListener('online', () => connection.retry());

@@ -17,15 +17,15 @@ function document(id: string, decision: string | null, isAcknowledged = false): 
 }
 
 describe('news of a decision', () => {
-  let asked: string[];
+  let requests: string[];
   let one: CaseDocument;
 
   beforeEach(() => {
-    asked = [];
+    requests = [];
     one = document('one', null);
     vi.stubGlobal('EventSource', FakeEvents);
     vi.stubGlobal('fetch', vi.fn((address: string) => {
-      asked.push(address);
+      requests.push(address);
       const answer = address.startsWith('/api/cases/') ? one : { cases: [one, document('two', null)], next: null };
       return Promise.resolve(new Response(JSON.stringify(answer)));
     }));
@@ -35,16 +35,16 @@ describe('news of a decision', () => {
     feed.start();
     render(Inbox);
     await screen.findByText('Move one');
-    asked = [];
+    requests = [];
     one = document('one', 'approve');
     FakeEvents.last?.send('decision', { seq: 5, case: 'one', kind: 'proposal', decision: 'approve', state: 'recorded' });
     await screen.findByText('not acknowledged');
     one = document('one', 'approve', true);
     FakeEvents.last?.send('decision', { seq: 6, case: 'one', kind: 'proposal', decision: 'approve', state: 'acknowledged' });
     await screen.findByText('acknowledged');
-    // A case that is not on the page is not asked for.
+    // A case that is not on the page is not requested.
     FakeEvents.last?.send('decision', { seq: 7, case: 'elsewhere', kind: 'proposal', decision: 'approve', state: 'recorded' });
-    await waitFor(() => expect(asked).toEqual(['/api/cases/one', '/api/cases/one']));
+    await waitFor(() => expect(requests).toEqual(['/api/cases/one', '/api/cases/one']));
     expect(screen.getByText('Move two')).toBeTruthy();
   });
 });

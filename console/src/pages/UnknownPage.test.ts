@@ -1,10 +1,10 @@
 import { render, screen } from '@testing-library/svelte';
 import { describe, expect, it } from 'vitest';
-import { go, here } from '../location.svelte';
-import { likelyPlace } from '../shell/navigation';
+import { go, currentLocation } from '../location.svelte';
+import { suggestEntry } from '../shell/navigation';
 import Unknown from './UnknownPage.svelte';
 
-describe('likelyPlace', () => {
+describe('suggestEntry', () => {
   it.each([
     ['/', '/inbox'],
     ['/reply/018f', '/replies'],
@@ -16,13 +16,13 @@ describe('likelyPlace', () => {
     ['/constructor', '/inbox'],
     ['/%E0%A4', '/inbox'],
   ])('of %s is %s', (path, place) => {
-    expect(likelyPlace(path)).toBe(place);
+    expect(suggestEntry(path)).toBe(place);
   });
 });
 
 it('says what is wrong and where to go', () => {
   go('/stream/<b>x</b>');
-  expect(here.route.page).toBe('unknown');
+  expect(currentLocation.route.page).toBe('unknown');
   const { container } = render(Unknown);
   expect(screen.getByRole('heading', { level: 1 }).textContent).toBe('There is no such page');
   expect(container.querySelector('b')).toBeNull();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { placeOf } from './json-range';
+import { rangeOfPointer } from './json-range';
 
 const text = '{"a": [1, {"b/c": "x,}"}], "d": {"a": true}, "e": ""}';
 
@@ -13,16 +13,16 @@ it.each([
   ['/d/a', 'true'],
   ['/e', '""'],
 ])('finds %j', (pointer, expected) => {
-  const place = placeOf(text, pointer);
+  const place = rangeOfPointer(text, pointer);
   expect(place && text.slice(place.from, place.to)).toBe(expected);
 });
 
 it.each(['/x', '/a/7', '/d/b', '/e/a'])('finds nothing at %j', (pointer) => {
-  expect(placeOf(text, pointer)).toBeNull();
+  expect(rangeOfPointer(text, pointer)).toBeNull();
 });
 
 it('does not stumble over broken text', () => {
-  expect(placeOf('{"a": [1', '/a/0')).not.toBeNull();
-  expect(placeOf('{a', '/a')).toBeNull();
-  expect(placeOf('', '')).toBeNull();
+  expect(rangeOfPointer('{"a": [1', '/a/0')).not.toBeNull();
+  expect(rangeOfPointer('{a', '/a')).toBeNull();
+  expect(rangeOfPointer('', '')).toBeNull();
 });

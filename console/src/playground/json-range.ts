@@ -1,10 +1,10 @@
-/** Where a JSON Pointer stands in JSON text, for showing a finding in the editor. */
+/** Locates a JSON Pointer in JSON text, to show a finding in the editor. */
 
-/** The range of the value that `pointer` names, or null where the text has no such place. */
-export function placeOf(text: string, pointer: string): { from: number; to: number } | null {
+/** Finds the text range of the value at `pointer`, or returns null. */
+export function rangeOfPointer(text: string, pointer: string): { from: number; to: number } | null {
   const wanted = pointer === '' ? [] : pointer.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
   const token = /[ \t\r\n]+|"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gy;
-  // One open container each: its kind, the next list position, the member whose value comes next.
+  // One entry per open container: its kind, the next index, and the current member name.
   const open: { isList: boolean; position: number; key: string | null; from: number; depthMatched: boolean }[] = [];
   let depth = 0;
   let found: { from: number; level: number } | null = wanted.length === 0 ? { from: -1, level: 0 } : null;

@@ -1,6 +1,6 @@
-/** The words and icons for what a reply is and how it came out. Never colour alone. */
+/** The labels and icons of contracts, artifacts and outcomes. Color is never the only sign. */
 
-import type { IconName } from '../parts/icons';
+import type { IconName } from '../components/icons';
 
 export type Tone = 'neutral' | 'good' | 'warn' | 'bad' | 'info';
 
@@ -28,14 +28,22 @@ const OUTCOMES: Record<string, { title: string; tone: Tone; icon: IconName }> = 
   rejected: { title: 'Rejected', tone: 'bad', icon: 'blocked' },
 };
 
-/** The outcomes that a filter offers. */
+/** The outcomes offered by the filter. */
 export const OUTCOME_NAMES = ['ok', 'warned', 'tool_error', 'error', 'refused', 'rejected'];
 
 export function outcomeOf(outcome: string): { title: string; tone: Tone; icon: IconName } {
   return OUTCOMES[outcome] ?? { title: outcome.replaceAll('_', ' '), tone: 'neutral', icon: 'info' };
 }
 
-export const CONTRACTS: Record<string, string> = { ui: 'UI envelope', tool: 'Tool result', governed: 'Governed response', atdf: 'ATDF' };
+export const CONTRACTS: Record<string, string> = { ui: 'UI envelope', tool: 'Tool result', governed: 'Attested reply', atdf: 'ATDF' };
+
+/** One-sentence explanations of the contracts, shown as tooltips. */
+export const CONTRACT_MEANINGS: Record<string, string> = {
+  ui: 'A reply with a summary and parts such as tables, charts and documents (artifacts)',
+  tool: 'The result of one tool call',
+  governed: 'A governed response: a reply with an attestation of the agent and the prompt that wrote it',
+  atdf: 'A result or error with details on what happened and what to do next',
+};
 
 const ARTIFACTS: Record<string, { title: string; icon: IconName }> = {
   table: { title: 'table', icon: 'table' },

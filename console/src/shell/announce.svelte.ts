@@ -1,4 +1,4 @@
-/** Words for screen readers. Boundaries only ("Decision recorded"), never a stream's every step. */
+/** Announcements for screen readers. Only milestones are announced ("Decision recorded"), not every stream event. */
 
 class Announcer {
   polite = $state('');
@@ -8,16 +8,16 @@ class Announcer {
 export const announcer = new Announcer();
 
 function say(region: 'polite' | 'assertive', text: string): void {
-  // The same text twice is no change to a reader; a trailing no-break space makes it one.
+  // Screen readers ignore unchanged text, so a repeated text gets a trailing no-break space.
   announcer[region] = announcer[region] === text ? `${text}\u00a0` : text;
 }
 
-/** Says something when the reader is free. */
+/** Announces a text politely, after current speech. */
 export function announce(text: string): void {
   say('polite', text);
 }
 
-/** Says something at once; for what a person must not miss. */
-export function alertNow(text: string): void {
+/** Announces an urgent text at once. */
+export function announceUrgently(text: string): void {
   say('assertive', text);
 }

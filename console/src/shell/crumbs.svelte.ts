@@ -1,4 +1,4 @@
-/** The words of the last step of the breadcrumb; a page sets them when it knows its subject. */
+/** The label of the last breadcrumb, set by a page that knows its subject. */
 
 class Crumbs {
   subject = $state('');

@@ -1,4 +1,4 @@
-/** Single-key shortcuts: which are there, and when a key press is meant for them. */
+/** Single-key shortcuts, and the check whether a key press is one. */
 
 import { settings } from '../settings.svelte';
 
@@ -43,13 +43,13 @@ export const SHORTCUTS: { title: string; shortcuts: Shortcut[] }[] = [
   {
     title: 'In an artifact',
     shortcuts: [
-      { keys: '[', does: 'Artifact before' },
+      { keys: '[', does: 'Previous artifact' },
       { keys: ']', does: 'Next artifact' },
     ],
   },
 ];
 
-/** Where the `g` key followed by a letter leads. */
+/** The pages that open with `g` followed by a letter. */
 export const GO: Record<string, string> = {
   i: '/inbox',
   r: '/replies',
@@ -61,17 +61,17 @@ export const GO: Record<string, string> = {
   s: '/settings',
 };
 
-/** Whether a key press is a shortcut, and not text or a command of the browser. */
+/** True if a key press is a shortcut rather than text input or a browser command. */
 export function isShortcut(event: KeyboardEvent): boolean {
   if (!settings.hasSingleKeys || event.defaultPrevented || event.isComposing) return false;
   if (event.metaKey || event.ctrlKey || event.altKey) return false;
   const target = event.target;
   if (!(target instanceof HTMLElement)) return true;
-  // Trees, grids and sliders have keys of their own.
+  // Trees, grids and sliders handle keys themselves.
   return !target.isContentEditable && !target.closest('input, textarea, select, [role="tree"], [role="grid"], [role="slider"], [data-own-keys]');
 }
 
-/** Moves the focus along the links marked `data-row` of a page. True when there was one to move to. */
+/** Moves the focus between the links of a page that have `data-row`. Returns true if there was one. */
 export function moveRow(step: 1 | -1): boolean {
   const rows = [...document.querySelectorAll<HTMLElement>('main [data-row]')].filter((row) => row.offsetParent !== null);
   if (rows.length === 0) return false;

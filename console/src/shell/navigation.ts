@@ -1,9 +1,9 @@
-/** The entries of the navigation, in their order. */
+/** The navigation entries, in display order. */
 
-import type { IconName } from '../parts/icons';
+import type { IconName } from '../components/icons';
 import type { PageName } from '../router';
 
-export interface Place {
+export interface NavigationEntry {
   path: string;
   title: string;
   icon: IconName;
@@ -11,7 +11,7 @@ export interface Place {
   pages: PageName[];
 }
 
-export const PLACES: Place[] = [
+export const NAVIGATION_ENTRIES: NavigationEntry[] = [
   { path: '/inbox', title: 'Inbox', icon: 'inbox', pages: ['inbox'] },
   { path: '/replies', title: 'Replies', icon: 'replies', pages: ['replies', 'reply', 'artifact'] },
   { path: '/live', title: 'Live', icon: 'live', pages: ['live', 'stream'] },
@@ -22,20 +22,20 @@ export const PLACES: Place[] = [
   { path: '/settings', title: 'Settings', icon: 'settings', pages: ['settings'] },
 ];
 
-/** How many fit into the bar at the bottom of a phone; the others are behind "More". */
-export const ON_PHONE = 4;
+/** The number of entries in the bottom bar of a phone; the others are in the "More" menu. */
+export const PHONE_ENTRY_COUNT = 4;
 
-/** The place a page belongs to. */
-export function placeOf(page: PageName): Place | undefined {
-  return PLACES.find((place) => place.pages.includes(page));
+/** Returns the entry that a page belongs to. */
+export function entryOfPage(page: PageName): NavigationEntry | undefined {
+  return NAVIGATION_ENTRIES.find((entry) => entry.pages.includes(page));
 }
 
-// Other names for pages that people type as the first word of an address.
+// Other page names that people may type as the first path segment.
 const ALIASES: Record<string, string> = { r: '/replies', case: '/inbox', cases: '/inbox', decisions: '/inbox', stream: '/live', streams: '/live', entry: '/ledger', entries: '/ledger' };
 
-/** The place that an address without a page most likely means. */
-export function likelyPlace(path: string): string {
+/** Suggests the entry that an unknown address most likely means. */
+export function suggestEntry(path: string): string {
   const word = path.split('/')[1]?.toLowerCase() ?? '';
-  const similar = PLACES.find((place) => word.length >= 3 && place.path.startsWith(`/${word.slice(0, 3)}`));
+  const similar = NAVIGATION_ENTRIES.find((entry) => word.length >= 3 && entry.path.startsWith(`/${word.slice(0, 3)}`));
   return (Object.hasOwn(ALIASES, word) ? ALIASES[word] : similar?.path) ?? '/inbox';
 }

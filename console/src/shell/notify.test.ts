@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FakeEvents } from '../live/fake-events';
 import { feed } from '../live/feed.svelte';
 import { change } from '../settings.svelte';
-import { askForNotifications, notifyOfCases } from './notify';
+import { requestNotificationPermission, startCaseNotifications } from './notify';
 
 const shown: { title: string; options: NotificationOptions }[] = [];
 class FakeNotification {
@@ -27,7 +27,7 @@ describe('notifications', () => {
     vi.spyOn(document, 'hidden', 'get').mockReturnValue(true);
     feed.start();
     waiting(0);
-    stop = notifyOfCases();
+    stop = startCaseNotifications();
   });
   afterEach(() => {
     stop();
@@ -57,10 +57,10 @@ describe('notifications', () => {
   });
 
   it('need the leave of the browser', async () => {
-    expect(await askForNotifications()).toBe(true);
+    expect(await requestNotificationPermission()).toBe(true);
     FakeNotification.permission = 'denied';
-    expect(await askForNotifications()).toBe(false);
+    expect(await requestNotificationPermission()).toBe(false);
     vi.stubGlobal('Notification', undefined);
-    expect(await askForNotifications()).toBe(false);
+    expect(await requestNotificationPermission()).toBe(false);
   });
 });

@@ -1,8 +1,8 @@
 /**
- * One stream, followed: the snapshot of the server, then every event behind it.
+ * Follows one stream: the server's snapshot, then every event after it.
  *
- * Events that arrive while the snapshot is on its way are kept and applied after it, so that
- * none is missed and none older than the snapshot is applied on top of it.
+ * Events that arrive while the snapshot loads are queued. So none is missed, and none older than the snapshot is
+ * applied to it.
  */
 
 import { api } from '../api';
@@ -12,40 +12,40 @@ import { isObject } from '../envelope/types';
 import { emptyStream, fold, type StreamState, streamFromSnapshot } from '../lib/stream';
 import { feed } from '../live/feed.svelte';
 
-/** A line of the raw log: an event, or what is missing between two. */
+/** A line of the raw log: an event, or a gap between two. */
 export type LogLine = { seq: number; time: string; kind: string; body: unknown } | { seq: number; gap: { from: number; to: number } };
 
-const MOST_LINES = 2_000;
+const MAX_LINES = 2_000;
 const PAGE = 500;
 
-export class Followed {
+export class StreamFollower {
   state = $state.raw<StreamState>(emptyStream());
   log = $state.raw<LogLine[]>([]);
-  /** How many lines at the beginning are not shown. */
+  /** The number of oldest lines that were removed. */
   dropped = $state(0);
   detail = $state.raw<StreamDetail | null>(null);
   problem = $state.raw<Problem | null>(null);
-  /** Nothing is applied while paused; it waits here. */
+  /** Events received while paused, applied on resume. */
   held = $state.raw<LiveEvent[]>([]);
   isPaused = $state(false);
   #isReady = false;
-  #early: LiveEvent[] = [];
+  #queuedEvents: LiveEvent[] = [];
   #pending: LiveEvent[] = [];
   #frame = 0;
   #stop: () => void;
 
   constructor(readonly id: string) {
     this.#stop = feed.listen((message) => {
-      if (message.type === 'event' && message.event.stream === id) this.#take(message.event);
+      if (message.type === 'event' && message.event.stream === id) this.#receive(message.event);
       else if (message.type === 'gap') {
-        // The gap is of the whole log; whether it touches this stream the snapshot will tell.
+        // The gap concerns the whole log; the snapshot says whether it affects this stream.
         void this.load({ from: message.from, to: message.to });
       } else if (message.type === 'restarted') void this.load();
     });
     void this.load();
   }
 
-  /** Loads the snapshot and the log; a gap leaves a line where events are missing. */
+  /** Loads the snapshot and the log; a gap adds a line where events are missing. */
   async load(gap: { from: number; to: number } | null = null): Promise<void> {
     this.#isReady = false;
     this.problem = null;
@@ -72,9 +72,9 @@ export class Followed {
       };
       this.#setLog(log);
       this.#isReady = true;
-      const early = this.#early;
-      this.#early = [];
-      for (const event of early) this.#take(event);
+      const queuedEvents = this.#queuedEvents;
+      this.#queuedEvents = [];
+      for (const event of queuedEvents) this.#receive(event);
     } catch (error) {
       this.problem = asProblem(error);
     }
@@ -96,9 +96,9 @@ export class Followed {
     cancelAnimationFrame(this.#frame);
   }
 
-  #take(event: LiveEvent): void {
+  #receive(event: LiveEvent): void {
     if (!this.#isReady) {
-      this.#early.push(event);
+      this.#queuedEvents.push(event);
       return;
     }
     if (event.seq <= this.state.last) return;
@@ -106,7 +106,7 @@ export class Followed {
       this.held = [...this.held, event];
       return;
     }
-    // A fast stream changes the page once a frame, not once an event.
+    // A fast stream updates the page once per animation frame, not once per event.
     this.#pending.push(event);
     if (this.#frame !== 0) return;
     this.#frame = requestAnimationFrame(() => {
@@ -125,7 +125,7 @@ export class Followed {
   }
 
   #setLog(log: LogLine[]): void {
-    const excess = Math.max(0, log.length - MOST_LINES);
+    const excess = Math.max(0, log.length - MAX_LINES);
     this.log = excess > 0 ? log.slice(excess) : log;
     this.dropped = excess > 0 ? this.dropped + excess : this.dropped;
   }

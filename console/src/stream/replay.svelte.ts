@@ -1,4 +1,4 @@
-/** A stream played again from its start, as it happened or faster. The live stream goes on behind it. */
+/** Replays a stream from its start, in real time or faster. The live stream continues meanwhile. */
 
 import { api } from '../api';
 import type { LiveEvent } from '../api/types';
@@ -7,21 +7,21 @@ import { emptyStream, fold, type StreamState } from '../lib/stream';
 export type Speed = 1 | 4;
 
 const PAGE = 500;
-/** More would be nobody's evening; what is beyond is said. */
-const MOST = 5_000;
-/** Nobody waits longer for the next event than this, at the speed of life. */
-const LONGEST_WAIT = 3_000;
-const SHORTEST_WAIT = 40;
+/** A longer stream is truncated, and the page says so. */
+const MAX_COUNT = 5_000;
+/** The maximum wait for the next event at normal speed. */
+const MAX_WAIT = 3_000;
+const MIN_WAIT = 40;
 
-/** How long to wait between two events. */
+/** Computes the delay between two events. */
 export function waitBetween(before: string | undefined, after: string | undefined, speed: Speed): number {
   const apart = Date.parse(after ?? '') - Date.parse(before ?? '');
-  return Math.max(SHORTEST_WAIT, (Number.isFinite(apart) ? Math.min(apart, LONGEST_WAIT) : 0) / speed);
+  return Math.max(MIN_WAIT, (Number.isFinite(apart) ? Math.min(apart, MAX_WAIT) : 0) / speed);
 }
 
 export class Replay {
   state = $state.raw<StreamState>(emptyStream());
-  /** How many events were played. */
+  /** The number of replayed events. */
   position = $state(0);
   isPlaying = $state(false);
   speed = $state<Speed>(1);
@@ -29,21 +29,21 @@ export class Replay {
 
   constructor(
     readonly events: readonly LiveEvent[],
-    /** What this replay cannot show, in words; empty when it is whole. */
+    /** Describes missing events; empty if the replay is complete. */
     readonly missing = '',
   ) {}
 
-  /** Fetches the events of a stream, from the first that is kept. */
+  /** Loads the events of a stream, from the first stored one. */
   static async of(id: string): Promise<Replay> {
     const events: LiveEvent[] = [];
     let missing = '';
     let after = 0;
     for (;;) {
       const page = await api.streamEvents(id, after, PAGE);
-      if (page.gap) missing = `Events ${page.gap.from} to ${page.gap.to} are not kept, so what they made is missing here.`;
+      if (page.gap) missing = `Events ${page.gap.from} to ${page.gap.to} are no longer stored, so their changes are missing here.`;
       events.push(...page.events);
       if (page.events.length < PAGE || page.after <= after) break;
-      if (events.length >= MOST) {
+      if (events.length >= MAX_COUNT) {
         missing = `Only the first ${events.length} events are played.`;
         break;
       }
@@ -56,7 +56,7 @@ export class Replay {
     return this.position >= this.events.length;
   }
 
-  /** Plays on, or again from the start when it is over. */
+  /** Resumes, or restarts from the beginning at the end. */
   play(): void {
     if (this.isAtEnd) this.seek(0);
     this.isPlaying = true;
@@ -73,7 +73,7 @@ export class Replay {
     if (this.isPlaying) this.#plan();
   }
 
-  /** Shows what the first `position` events make. */
+  /** Shows the state after the first `position` events. */
   seek(position: number): void {
     const wanted = Math.max(0, Math.min(Math.round(position), this.events.length));
     let state = wanted < this.position ? emptyStream() : this.state;

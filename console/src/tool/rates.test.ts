@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ToolRow } from '../api/types';
-import { hotSpots, rateOf } from './rates';
+import { hotSpots, failureRate } from './rates';
 
 const tool = (calls: number, failed: number, failures: ToolRow['failures'] = []) => ({ server: 's', name: 't', calls, failed, failures }) as ToolRow;
 
@@ -11,7 +11,7 @@ it.each([
   [10, 3, '30 %', 'often fails'],
   [10, 10, '100 %', 'mostly fails'],
 ])('%d calls with %d failures: %s, %s', (calls, failed, percent, word) => {
-  expect(rateOf(tool(calls, failed))).toMatchObject({ percent, word });
+  expect(failureRate(tool(calls, failed))).toMatchObject({ percent, word });
 });
 
 it('lists the hottest places first', () => {

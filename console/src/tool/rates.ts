@@ -1,16 +1,16 @@
-/** How often a tool's calls fail, in numbers and words. */
+/** The failure rates of tools, in numbers and words. */
 
 import type { ToolRow } from '../api/types';
 
 export interface Rate {
-  /** 0 to 1. */
+  /** From 0 to 1. */
   share: number;
   percent: string;
   word: 'no calls' | 'never fails' | 'rarely fails' | 'often fails' | 'mostly fails';
   tone: 'neutral' | 'good' | 'warn' | 'bad';
 }
 
-export function rateOf(tool: ToolRow): Rate {
+export function failureRate(tool: ToolRow): Rate {
   if (tool.calls === 0) return { share: 0, percent: '–', word: 'no calls', tone: 'neutral' };
   const share = tool.failed / tool.calls;
   const percent = share > 0 && share < 0.01 ? '< 1 %' : `${Math.round(share * 100)} %`;
@@ -23,12 +23,12 @@ export interface HotSpot {
   server: string;
   tool: string;
   code: string;
-  /** Empty where the server does not tell places. */
+  /** Empty if the server does not report paths. */
   path: string;
   count: number;
 }
 
-/** The places at which calls fail most, over all tools. */
+/** Lists the argument paths with the most failures over all tools. */
 export function hotSpots(tools: ToolRow[], most: number): HotSpot[] {
   return tools
     .flatMap((tool) => tool.failures.map((failure) => ({ server: tool.server, tool: tool.name, code: failure.code, path: failure.path ?? '', count: failure.count })))

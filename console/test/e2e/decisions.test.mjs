@@ -1,4 +1,4 @@
-// Decisions with an agent that really waits for them.
+// Tests decisions with an agent that waits for them.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -23,13 +23,13 @@ const SCHEMA = {
 const ARGUMENTS = { ship: 'Aurora', berth: 4, draught: 11.25, at_night: false, side: 'port' };
 let number = 0;
 
-/** A proposal of its own title, so that a page can be looked through for it. */
+/** Creates a proposal with a unique title, so that tests can find it on a page. */
 function propose(members = {}) {
   number += 1;
   return server.post('/api/cases', { kind: 'proposal', title: `Move ship ${number}`, objective_type: 'berth_change', description: 'Berth 2 is needed.', arguments: ARGUMENTS, response_schema: SCHEMA, effects: ['The crew is called back'], expires_in_seconds: 900, ...members });
 }
 
-/** An agent: waits for the decision, takes it, and says so. The request is under way when this returns. */
+/** Simulates an agent that waits for the decision and acknowledges it. The request is running when this returns. */
 function agentFor(id) {
   const waiting = server.get(`/api/cases/${id}/decision?wait=30`);
   return {
@@ -93,7 +93,7 @@ describe('decisions', () => {
       await card(page).getByRole('button', { name: 'Modify' }).click();
       const send = page.getByRole('button', { name: 'Approve with these arguments' });
       assert.ok(await send.isDisabled(), 'nothing is changed yet');
-      // Out of the schema: said at once, and not sent.
+      // Arguments that violate the schema are reported at once and not sent.
       await page.getByLabel(/^berth/).fill('12');
       await page.locator('.fault').filter({ hasText: 'berth' }).first().waitFor();
       assert.ok(await send.isDisabled());
@@ -200,7 +200,7 @@ describe('decisions', () => {
     await visit(server, {}, async (one) => {
       const { page } = one;
       await one.open(`/inbox/${proposal.case.id}`);
-      // The answer never arrives, the request does: the worst moment for a reload.
+      // The request arrives but the response does not, which is the worst moment for a reload.
       let arrived = false;
       await page.route(`**/api/cases/${proposal.case.id}/decision`, async (route) => {
         await route.fetch();
@@ -245,10 +245,10 @@ describe('decisions', () => {
         await route.abort();
       }, { times: 1 });
       await card(page).getByRole('button', { name: 'Approve' }).click();
-      // Whether the page hears of the record first or not, it must end with the truth.
+      // The page must end in the correct state, whether or not the update arrives before the response.
       await card(page).getByRole('button', { name: 'Send again' }).or(card(page).getByText('Not yet acknowledged')).first().waitFor();
       const again = card(page).getByRole('button', { name: 'Send again' });
-      // It goes by itself when the page hears of the record.
+      // The notice disappears when the update arrives.
       if (await again.isVisible()) await again.click({ timeout: 3_000 }).catch(() => {});
       await again.waitFor({ state: 'detached' });
       await card(page).getByText('Not yet acknowledged').waitFor();
@@ -268,7 +268,7 @@ describe('decisions', () => {
         const agent = agentFor(proposal.case.id);
         await other.page.getByRole('button', { name: 'Reject' }).first().click();
         await other.page.getByLabel(/^Reason/).fill('I was faster.');
-        // The loser's page hears nothing until its own request is answered.
+        // The losing page gets no update before the response to its own request.
         await one.page.route(`**/api/cases/${proposal.case.id}`, (route) => route.abort());
         let release;
         const isHeld = new Promise((done) => (release = done));
@@ -315,9 +315,9 @@ describe('decisions', () => {
       const { page } = one;
       one.allow(/status of 410/);
       await one.open(`/inbox/${proposal.case.id}`);
-      await card(page).getByText('The time for a decision is over').waitFor();
+      await card(page).getByText('The case expired, so nothing is done.').waitFor();
       assert.equal(await card(page).getByRole('button', { name: 'Approve' }).count(), 0);
-      await accessible(page, 'a lapsed case');
+      await accessible(page, 'an expired case');
       await until('the server says so, too', async () => (await server.get(`/api/cases/${proposal.case.id}`)).is_expired);
       await one.open('/inbox?status=lapsed');
       await page.getByRole('link', { name: proposal.content.title }).waitFor();
@@ -336,7 +336,7 @@ describe('decisions', () => {
       assert.deepEqual(checks.map((check) => check.name), ['content', 'inclusion']);
       for (const check of checks) {
         const line = page.locator('.checks li', { has: page.getByText(check.name, { exact: true }) });
-        await line.getByText('holds', { exact: true }).waitFor();
+        await line.getByText('passed', { exact: true }).waitFor();
         await line.getByText(check.detail).waitFor();
       }
       await page.getByText('What you see is what was recorded').waitFor();

@@ -1,4 +1,4 @@
-// The real binary and a real Chromium, for the tests beside this file. Ends only the processes that it started.
+// Helpers to run the real binary and a real Chromium. They stop only processes that they started.
 
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
@@ -17,14 +17,14 @@ const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-ru
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 
-/** On a machine that does much else, everything may take so many times as long. */
+/** Multiplies all time limits on a slow or busy machine. */
 const SLOWNESS = Number(process.env.SLOWNESS ?? 1);
-/** How long a test may take unless it says otherwise. */
+/** The default time limit of a test. */
 export const LIMIT = 90_000 * SLOWNESS;
-/** How long a page has for what it should show. */
+/** The time limit for content to appear on a page. */
 export const PATIENCE = 15_000 * SLOWNESS;
 
-/** Asks until the answer is not false, null or undefined, and gives it. */
+/** Polls until the result is not false, null or undefined, and returns it. */
 export async function until(what, ask, patience = PATIENCE) {
   const end = Date.now() + patience;
   for (;;) {
@@ -35,7 +35,7 @@ export async function until(what, ask, patience = PATIENCE) {
   }
 }
 
-/** Runs the binary to its end: exit code, stdout and stderr. */
+/** Runs the binary to its end and returns exit code, stdout and stderr. */
 export async function answerback(args, options = {}) {
   try {
     const { stdout, stderr } = await promisify(execFile)(PROGRAM, args, { maxBuffer: 1 << 28, timeout: 60_000, ...options });
@@ -45,14 +45,14 @@ export async function answerback(args, options = {}) {
   }
 }
 
-/** A folder that is gone with the test process. */
+/** Creates a folder that is deleted when the test process ends. */
 export function temporaryFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'answerback-e2e-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** `answerback serve`, with a state of its own. */
+/** An `answerback serve` process with its own state. */
 export class Server {
   #child = null;
   #said = '';
@@ -61,7 +61,7 @@ export class Server {
   url = '';
   store = '';
 
-  /** Starts one: the demo, or an empty ledger in a temporary folder. */
+  /** Starts a server: the demo, or an empty ledger in a temporary folder. */
   static async start({ isDemo = false } = {}) {
     const server = new Server(isDemo);
     await server.#run('127.0.0.1:0');
@@ -81,7 +81,7 @@ export class Server {
     const child = spawn(PROGRAM, ['serve', ...what, '--listen', listen], { env: this.environment, stdio: ['ignore', 'ignore', 'pipe'] });
     this.#child = child;
     child.stderr.on('data', (piece) => (this.#said += piece));
-    // A test process that is ended leaves no server behind.
+    // Stops the server when the test process ends early.
     process.on('exit', () => child.kill('SIGKILL'));
     const said = (pattern) => pattern.exec(this.#said)?.[1];
     await until(`the server starts\n${this.#said}`, () => {
@@ -104,7 +104,7 @@ export class Server {
     return this.#said;
   }
 
-  /** Ends it as a power cut would. */
+  /** Kills the process, as a power failure would. */
   async crash() {
     await this.#end('SIGKILL');
   }
@@ -123,19 +123,19 @@ export class Server {
     clearTimeout(late);
   }
 
-  /** Starts again on the same state and the same port. */
+  /** Restarts the server with the same state and port. */
   async restart() {
     await this.#run(new URL(this.url).host);
   }
 
-  /** A fresh launch link. */
+  /** Creates a new launch link. */
   async link() {
     const { code, stdout, stderr } = await answerback(['link', '--store', this.store], { env: this.environment });
     assert.equal(code, 0, stderr);
     return stdout.trim();
   }
 
-  /** A request of an agent. Gives the parsed answer, and fails on another status than the wanted one. */
+  /** Sends a request as an agent and returns the parsed response. Fails on an unexpected status. */
   async ask(method, path, body, { status } = {}) {
     const headers = { authorization: `Bearer ${this.token}` };
     if (body !== undefined) headers['content-type'] = 'application/json';
@@ -154,7 +154,7 @@ export class Server {
     return this.ask('POST', path, body, options);
   }
 
-  /** How many requests of a route the server has counted. */
+  /** Reads how many requests of a route the server has counted. */
   async requests(route) {
     const text = await this.get('/metrics');
     let count = 0;
@@ -167,7 +167,7 @@ export class Server {
 
 let chrome = null;
 
-/** The one browser of this test file. */
+/** The shared browser of a test file. */
 async function theBrowser() {
   chrome ??= await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
   return chrome;
@@ -178,16 +178,16 @@ export async function closeBrowser() {
   chrome = null;
 }
 
-/** Runs in every page before its own code. */
+/** Runs in every page before the page's own code. */
 function watchPage() {
   addEventListener('securitypolicyviolation', (event) => console.error(`CSP violation: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));
 }
 
-/** One browser with cookies of its own, watched for everything that must not happen. */
+/** A browser context with its own cookies that records errors and violations. */
 class Visit {
   #allowed = [];
   wrong = [];
-  /** Every address that was asked for. */
+  /** Every requested address. */
   requests = [];
 
   constructor(server, context) {
@@ -199,14 +199,14 @@ class Visit {
 
   #watch(page) {
     page.setDefaultTimeout(PATIENCE);
-    // A page that loads is not what is tested, and on a busy machine it is what waits longest.
+    // Page loads are not what is tested, and they are the slowest step on a busy machine.
     page.setDefaultNavigationTimeout(3 * PATIENCE);
     page.on('console', (message) => message.type() === 'error' && this.wrong.push(`${message.text()} (${message.location().url})`));
     page.on('pageerror', (error) => this.wrong.push(`page error: ${error.stack ?? error.message}`));
     page.on('crash', () => this.wrong.push('the page crashed'));
   }
 
-  /** Says that errors like this are part of the test. */
+  /** Marks errors that match as expected. */
   allow(pattern) {
     this.#allowed.push(pattern);
   }
@@ -217,7 +217,7 @@ class Visit {
     return page;
   }
 
-  /** Goes to a page of the console. */
+  /** Opens a page of the console. */
   async open(path) {
     await this.page.goto(this.server.url + path);
     await settled(this.page);
@@ -229,7 +229,9 @@ class Visit {
   }
 }
 
-/** Nothing loads and nothing moves any more. A page that has not begun to load looks the same: wait for its words first. */
+/**
+ * Waits until nothing loads or moves. A page that has not started to load looks the same, so wait for its text first.
+ */
 export async function settled(page) {
   await page.locator('h1').first().waitFor({ state: 'attached' });
   await page.waitForFunction(() => document.querySelector('.skeleton') === null);
@@ -241,8 +243,8 @@ export async function settled(page) {
 }
 
 /**
- * Opens a browser on a server, runs the steps, and fails on anything that the page complained about.
- * `isLocked`: without a session. Everything else goes to Playwright's context.
+ * Opens a browser on a server, runs the steps, and fails on any error that the page reported. `isLocked` starts
+ * without a session. Other options go to Playwright's context.
  */
 export async function visit(server, options, steps) {
   const { isLocked = false, ...contextOptions } = options;
@@ -258,7 +260,7 @@ export async function visit(server, options, steps) {
     await steps(one);
     one.check();
   } catch (error) {
-    // What the page looked like says more than the words of a timeout.
+    // The page's content explains a failure better than the timeout message.
     const picture = join(tmpdir(), `answerback-e2e-failure-${Date.now()}.png`);
     await one.page?.screenshot({ path: picture, timeout: 3_000 }).then(
       () => (error.message += `\n  page ${one.page.url()}, picture ${picture}${one.wrong.length > 0 ? `\n  it said: ${one.wrong.slice(0, 5).join('\n  ')}` : ''}`),
@@ -270,14 +272,14 @@ export async function visit(server, options, steps) {
   }
 }
 
-/** What axe finds on the page as it is, one line a violation. */
+/** Lists axe violations on the current page, one per line. */
 export async function axe(page) {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE);
   const violations = await page.evaluate(async (tags) => (await globalThis.axe.run(document, { runOnly: tags })).violations.map((one) => ({ id: one.id, nodes: one.nodes.slice(0, 4).map((node) => `${node.target.join(' ')} ${[...node.any, ...node.all, ...node.none].map((check) => check.message).join('; ')}`) })), WCAG);
   return violations.map((one) => `${one.id}: ${one.nodes.join(' | ')}`);
 }
 
-/** axe without a finding, in light and in dark. */
+/** Checks that axe finds no violation in light and dark mode. */
 export async function accessible(page, where = page.url()) {
   for (const colorScheme of ['light', 'dark']) {
     await page.emulateMedia({ colorScheme });
@@ -287,18 +289,18 @@ export async function accessible(page, where = page.url()) {
   await page.emulateMedia({ colorScheme: 'light' });
 }
 
-/** How many pixels the page is wider than its window. */
+/** Measures how many pixels the page is wider than its window. */
 export async function excessWidth(page) {
   return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 }
 
-/** What a click downloads: its name and its text. */
+/** Clicks and returns the name and text of the downloaded file. */
 export async function downloaded(page, click) {
   const [download] = await Promise.all([page.waitForEvent('download'), click()]);
   return { name: download.suggestedFilename(), text: readFileSync(await download.path(), 'utf8') };
 }
 
-/** A whole UI envelope around some artifacts. */
+/** Wraps artifacts in a complete UI envelope. */
 export function envelope(artifacts, members = {}) {
   return { response_type: 'artifact_bundle', summary: 'A test reply.', artifacts, missions_spawned: [], signals_emitted: [], live_stream_id: null, ui_hints: null, metadata: {}, timestamp: '2026-03-04T05:06:07+00:00', ...members };
 }

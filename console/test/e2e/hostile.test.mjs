@@ -1,4 +1,4 @@
-// Hostile replies through the API, the browser and the terminal. The corpus is in ../hostile.
+// Tests hostile replies through the API, the browser and the terminal. The corpus is in ../hostile.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ after(async () => {
   await server?.stop();
 });
 
-/** Hands it in: taken, taken as rejected, or refused with an error that says what to do. */
+/** Submits a document, which is accepted, recorded as rejected, or refused with an error that says what to do. */
 async function handIn(text) {
   const answer = await fetch(`${server.url}/api/replies?profile=lenient`, { method: 'POST', headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' }, body: text });
   const body = await answer.json();
@@ -33,7 +33,7 @@ async function handIn(text) {
   return null;
 }
 
-/** Nothing of the document became anything but text. */
+/** Checks that no part of the document became anything but text. */
 async function isHarmless(one) {
   const found = await one.page.evaluate(() => {
     const wrong = [];
@@ -59,13 +59,13 @@ async function isHarmless(one) {
   assert.deepEqual(outside, [], 'requests to elsewhere');
 }
 
-/** The page still works: another place opens from here. */
+/** Checks that the page still works by opening another one. */
 async function isUsable(page) {
   await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Settings' }).click();
   await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
 }
 
-/** The cells of a CSV text, without their quotes. */
+/** Parses the cells of CSV text, without their quotes. */
 function cellsOf(text) {
   return [...text.replace(/^\ufeff/, '').matchAll(/(?:^|,|\r\n)(?:"((?:[^"]|"")*)"|([^",\r\n]*))/g)].map((match) => (match[1] ?? match[2] ?? '').replaceAll('""', '"'));
 }
@@ -81,7 +81,7 @@ describe('hostile replies', () => {
       const taken = await handIn(text);
       await visit(server, {}, async (one) => {
         const { page } = one;
-        // The state of a file whose path is no text.
+        // The state of a file whose path is not text.
         one.allow(/status of 404.*\/file\/state/);
         page.on('dialog', (dialog) => one.wrong.push(`dialog ${dialog.message()}`));
         if (taken !== null) {
@@ -99,7 +99,7 @@ describe('hostile replies', () => {
           await one.open(`/r/${taken.place}`);
           await page.getByRole('tab', { selected: true }).first().waitFor();
           await settled(page);
-          // Every way to look at every artifact.
+          // Every view of every artifact.
           const articles = page.locator('main article');
           for (let position = 0; position < (await articles.count()); position += 1) {
             for (const way of ['Data', 'JSON', 'Provenance', 'View']) {
@@ -109,7 +109,7 @@ describe('hostile replies', () => {
           }
           await isHarmless(one);
         }
-        // What the API refuses can still be looked at in the playground.
+        // The playground accepts documents that the API rejects.
         await one.open('/playground');
         await page.getByLabel('Profile').selectOption('lenient');
         const answered = page.waitForResponse((response) => response.url().includes('/api/playground') && (response.request().postData() ?? '') === text);
@@ -131,7 +131,7 @@ describe('hostile replies', () => {
         assert.ok(code === 0 || code === 2, `exit code ${code}: ${stderr}`);
         assert.ok(code === 0 ? stdout.length > 0 : stderr.length > 0);
         for (const output of [stdout, stderr]) {
-          // Controls (but line feed and tab), the second control set, and what turns text around or hides it.
+          // C0 controls (except line feed and tab), C1 controls, and characters that reverse or hide text.
           const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.exec(output);
           assert.equal(control, null, control && `U+${control[0].codePointAt(0).toString(16)} near ${JSON.stringify(output.slice(Math.max(0, control.index - 40), control.index + 40))}`);
         }
@@ -152,7 +152,7 @@ describe('hostile replies', () => {
       areNoFormulas(cells);
       assert.ok(cells.includes("'=1+1"), 'the words are still there');
       assert.ok(cells.includes('-5'), 'a number stays a number');
-      // The menu of the card exports in the same way.
+      // The card's menu exports the same data.
       await page.getByRole('button', { name: /^More about/ }).first().click();
       const other = await downloaded(page, () => page.getByRole('button', { name: 'Download .csv' }).click());
       areNoFormulas(cellsOf(other.text));

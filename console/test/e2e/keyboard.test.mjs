@@ -1,4 +1,4 @@
-// Everything with the keyboard alone, the focus always in sight; and downloads.
+// Tests that everything works by keyboard with a visible focus, and downloads.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -18,12 +18,12 @@ after(async () => {
   await server?.stop();
 });
 
-/** The focused element is there, in the window, on top, and drawn as focused. */
+/** Checks that the focused element is in the viewport, on top, and has a focus outline. */
 async function focusIsVisible(page, where) {
   const wrong = await page.evaluate(() => {
     const element = document.activeElement;
     if (element === null || element === document.body) return null;
-    // What scripts focus to be read, such as a heading, needs no outline; what a person stops at does.
+    // Headings focused by scripts need no outline; interactive elements do.
     if (element.tabIndex < 0) return null;
     const style = getComputedStyle(element);
     const around = element.closest('label, .search, .field');
@@ -56,7 +56,7 @@ describe('keyboard', () => {
 
       await page.keyboard.press('?');
       await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByText('Go to the inbox').waitFor();
-      // Behind the overlay no shortcut acts.
+      // Shortcuts are inactive behind the overlay.
       await page.keyboard.press('g');
       await page.keyboard.press('s');
       assert.equal(new URL(page.url()).pathname, '/replies');
@@ -80,7 +80,7 @@ describe('keyboard', () => {
       await page.waitForURL(`**/inbox/${second.case.id}`);
       await page.getByRole('heading', { name: 'Second proposal' }).waitFor();
 
-      // One key never decides.
+      // A single key never decides.
       await page.keyboard.press('a');
       await page.getByRole('button', { name: 'Yes, approve' }).waitFor();
       await until('the confirmation has the focus', async () => (await focused(page)) === 'Yes, approve');
@@ -93,7 +93,7 @@ describe('keyboard', () => {
       await page.keyboard.press('Enter');
       await page.locator('article.card').getByText('Approved').waitFor();
       assert.equal((await server.get(`/api/cases/${second.case.id}`)).case.state.submission.decision, 'approve');
-      // The focus went to the next case; it is opened and rejected with words.
+      // The focus moved to the next case, which is opened and rejected with a message.
       await until('the next case has the focus', async () => (await focused(page)).startsWith('Next waiting case'));
       await page.keyboard.press('Enter');
       await page.waitForURL(`**/inbox/${first.case.id}`);
@@ -125,7 +125,7 @@ describe('keyboard', () => {
       await page.waitForURL('**/replies?text=ships');
       await page.getByText('Nothing else happened.').waitFor({ state: 'detached' });
       await page.getByText('Two ships are in port.').waitFor();
-      // To the list without the mouse.
+      // Return to the list without the mouse.
       for (let press = 0; press < 20 && !(await focused(page)).includes('Two ships are in port.'); press += 1) {
         await page.keyboard.press('Tab');
         await focusIsVisible(page, 'the way from the filter to the list');
@@ -143,7 +143,7 @@ describe('keyboard', () => {
         await focusIsVisible(page, `the tab ${name}`);
       }
       await settled(page);
-      // Every stop on the way through the page is visible, and the way ends.
+      // Every tab stop of the page is visible, and the tab order ends.
       await page.evaluate(() => document.querySelector('main').focus());
       const seen = [];
       for (let press = 0; press < 80; press += 1) {
@@ -213,7 +213,7 @@ describe('keyboard', () => {
       await page.evaluate(() => (Notification.requestPermission = () => Promise.resolve('denied')));
       await box.focus();
       await page.keyboard.press('Space');
-      await page.getByText('The browser does not allow notifications').waitFor();
+      await page.getByText('The browser blocks notifications').waitFor();
       assert.ok(!(await box.isChecked()));
       await accessible(page, 'refused notifications');
       await page.evaluate(() => (Notification.requestPermission = () => Promise.resolve('granted')));

@@ -1,4 +1,4 @@
-// The view is in the address: a reload, Back, and the same link in another browser show it again.
+// Tests that the address holds the view: a reload, Back, and the same link in another browser restore it.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -79,7 +79,7 @@ describe('links', () => {
       assert.deepEqual(await firstCells(card(page, 'Ships')), before);
       assert.equal(page.url(), address, 'looking does not change the address');
 
-      // Away by a link of the page, and back; forward, and back again.
+      // Leave by a link of the page and return; then forward and back again.
       await page.getByRole('link', { name: 'Replies' }).first().click();
       await page.getByRole('heading', { level: 1, name: 'Replies' }).waitFor({ state: 'attached' });
       await page.goBack();
@@ -90,14 +90,14 @@ describe('links', () => {
       await see(page);
       assert.equal(page.url(), address);
 
-      // The same link in another browser.
+      // Open the same link in another browser.
       await visit(server, {}, async (other) => {
         await other.page.goto(address);
         await settled(other.page);
         await see(other.page);
       });
 
-      // The full view takes the card's view along.
+      // The full page keeps the card's view state.
       await card(page, 'Ships').getByRole('button', { name: 'More about Ships' }).click();
       await page.getByRole('link', { name: 'Open full view' }).click();
       await page.getByRole('heading', { level: 1, name: 'Ships' }).waitFor();
@@ -146,10 +146,10 @@ describe('links', () => {
   test('an address that names nothing says so and where to go', { timeout: LIMIT }, async () => {
     await visit(server, {}, async (one) => {
       const { page } = one;
-      // The browser reports the answer about a reply that is not there by itself.
+      // The browser logs the 404 of a missing reply by itself.
       one.allow(/status of 404/);
       for (const [path, title, place] of [['/reply/7', 'There is no such page', 'Replies'], ['/r/0190b8f0-0000-7000-8000-000000000000', 'This reply was not found, or was pruned', 'Replies'], ['/r/999999/a/0?sort=-x', 'This reply was not found, or was pruned', 'Replies'], ['/ledger/999999', 'There is no such entry, or it was pruned', 'Ledger']]) {
-        // By way of a page that is there: an address without a page is the application's to tell, whoever serves it.
+        // Navigate from an existing page, so that the application handles the unknown address instead of the server.
         await one.open('/settings');
         await page.evaluate((address) => {
           history.pushState({}, '', address);

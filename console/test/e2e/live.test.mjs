@@ -1,4 +1,4 @@
-// Streams while they are watched: through a crash of the server, in ten tabs, and without jumping.
+// Tests streams while they are displayed: through a server crash, in ten tabs, and without layout shifts.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -20,11 +20,11 @@ const begin = (stream, members = {}) =>
 const row = (stream, step) => server.post(`/api/streams/${stream}/events`, { kind: 'rows', body: { artifact: 0, rows: [[step, `ship ${step}`]] } });
 const pill = (page, words) => page.locator('header .pill', { hasText: words });
 const log = (page) => page.getByRole('region', { name: 'Raw event log' });
-/** The first cell of every row of the table. */
+/** Reads the first cell of every table row. */
 const steps = (page) => page.locator('table[role="grid"] tbody tr[data-index] td[data-c="0"]').allInnerTexts();
 const upTo = (count) => Array.from({ length: count }, (_, step) => String(step));
 
-/** The table and the log have exactly these steps, each once and in order. */
+/** Checks that the table and the log have exactly these steps, each once and in order. */
 async function hasSteps(page, stream, count) {
   await until(`${count} rows in the table`, async () => (await steps(page)).length >= count);
   assert.deepEqual(await steps(page), upTo(count), 'rows of the table');
@@ -55,7 +55,7 @@ describe('live', () => {
       await page.getByText('This stream is complete; nothing follows.').waitFor();
       await hasSteps(page, 'growing', 12);
       await accessible(page, 'an ended stream');
-      // What the events made is what the server made of them.
+      // The folded events equal the server's snapshot.
       await page.reload();
       await page.getByRole('heading', { name: 'Berths, renamed' }).waitFor();
       await hasSteps(page, 'growing', 12);
@@ -86,7 +86,7 @@ describe('live', () => {
         }
       };
       await see();
-      // The address follows the view a moment later, and a reload shows what it says.
+      // The address follows the view after a moment, and a reload restores it.
       await until('the address says that the table is shown', () => !page.url().includes('tab=json'));
       await page.reload();
       await see();
@@ -107,17 +107,17 @@ describe('live', () => {
       await bar.getByRole('button', { name: 'Pause replay' }).or(bar.getByRole('button', { name: 'Play again' })).waitFor();
       await until('the focus is in the bar', () => page.evaluate(() => document.activeElement?.closest('[aria-label="Replay"]') !== null));
       await bar.getByRole('button', { name: '×4' }).click();
-      // Played to its end it shows what the stream is.
+      // At its end the replay equals the stream.
       await bar.getByRole('button', { name: 'Play again' }).waitFor();
       assert.deepEqual(await steps(page), upTo(6));
-      const place = bar.getByRole('slider', { name: 'Place in the stream' });
+      const place = bar.getByRole('slider', { name: 'Position in the stream' });
       await place.fill('3');
       await until('two rows', async () => (await steps(page)).join() === '0,1');
       assert.equal(await log(page).locator('.seq').count(), 3);
       await place.focus();
       await page.keyboard.press('ArrowRight');
       await until('three rows', async () => (await steps(page)).join() === '0,1,2');
-      await bar.getByRole('button', { name: 'Event before' }).click();
+      await bar.getByRole('button', { name: 'Previous event' }).click();
       await until('two rows again', async () => (await steps(page)).length === 2);
       await accessible(page, 'a replay');
       await page.setViewportSize({ width: 320, height: 256 });
@@ -159,18 +159,18 @@ describe('live', () => {
     await begin('shaken');
     await visit(server, {}, async (one) => {
       const { page } = one;
-      // A dead server is what this test is about.
+      // This test expects connection errors.
       one.allow(/ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_SOCKET_NOT_CONNECTED/);
       await one.open('/live/shaken');
       await pill(page, 'Live').waitFor();
       let step = 0;
       for (let round = 0; round < 3; round += 1) {
         for (let more = 0; more < 8; more += 1) await row('shaken', step++);
-        // Not waiting for the page: some rows are on their way, some not yet, when it dies.
+        // The test does not wait for the page, so that some rows are in transit when the server is killed.
         await server.crash();
         await pill(page, /Reconnecting|Offline/).waitFor();
         await server.restart();
-        // These happen while the page is still away.
+        // These events happen while the page is disconnected.
         for (let more = 0; more < 8; more += 1) await row('shaken', step++);
         await pill(page, 'Live').waitFor({ timeout: 2 * PATIENCE });
         await hasSteps(page, 'shaken', step);
@@ -190,7 +190,7 @@ describe('live', () => {
       await pill(page, 'Live').waitFor();
       await server.crash();
       await pill(page, 'Reconnecting').waitFor();
-      await page.getByText('The server does not answer, so what you see may be old.').waitFor();
+      await page.getByText('The server does not answer, so this page may be out of date.').waitFor();
       await pill(page, 'Offline').waitFor({ timeout: 2 * PATIENCE });
       await accessible(page, 'a page without its server');
       await server.restart();
@@ -213,9 +213,9 @@ describe('live', () => {
       for (let step = 0; step < 5; step += 1) await row('shared', step);
       for (const page of pages) await until('five rows', async () => (await steps(page)).length === 5);
       for (const page of pages) assert.deepEqual(await steps(page), upTo(5));
-      // Ten connections would be ten requests; with more than six the browser would not even send them.
+      // Ten connections would exceed the browser's limit of six per host.
       assert.equal(await server.requests('/api/events'), before, 'further requests for events');
-      // The tab that opened the connection goes; the others stay live.
+      // The tab that opened the connection closes; the others stay live.
       await pages[0].close();
       one.page = pages[1];
       await row('shared', 5);

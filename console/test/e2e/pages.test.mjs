@@ -1,4 +1,4 @@
-// Every page and every artifact kind: content, policy, accessibility in light and dark, phone, zoom, forced colours.
+// Tests every page and artifact type: content, policy, accessibility in light and dark, phone, zoom, forced colors.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -9,7 +9,7 @@ let replies;
 
 before(async () => {
   server = await Server.start({ isDemo: true });
-  // The demo has played what stands still; its stream goes on meanwhile.
+  // The demo has created its static content; its stream continues meanwhile.
   await until('the demo has played', async () => {
     const { streams } = await server.get('/api/streams');
     return (streams[0]?.events ?? 0) >= 6;
@@ -54,12 +54,12 @@ const PAGES = [
   { name: 'tool', path: () => '/tools/harbour/validate_email', see: async (page) => { await heading(page, /./); await page.getByLabel('Arguments as JSON').waitFor(); } },
   { name: 'agents', path: () => '/agents', see: async (page) => { await heading(page, 'Agents'); await text(page, 'domains/harbour.prompt.md'); await text(page, 'As locked'); } },
   { name: 'ledger', path: () => '/ledger', see: async (page) => { await heading(page, 'Ledger'); await page.getByRole('heading', { name: 'Checkpoint' }).waitFor(); await page.locator('main a[href="/ledger/0"], main button:has-text("Load more")').first().waitFor(); } },
-  { name: 'entry', path: () => `/ledger/${reply('The morning in one').index}`, see: async (page) => { await heading(page, /^Entry \d+$/); await text(page, 'holds'); } },
+  { name: 'entry', path: () => `/ledger/${reply('The morning in one').index}`, see: async (page) => { await heading(page, /^Entry \d+$/); await text(page, 'passed'); } },
   { name: 'playground', path: () => '/playground', see: async (page) => { await heading(page, 'Playground'); await text(page, 'Valid'); await page.locator('main article').first().waitFor(); } },
   { name: 'settings', path: () => '/settings', see: async (page) => { await heading(page, 'Settings'); await text(page, 'This browser'); await page.getByRole('button', { name: 'Lock this browser' }).waitFor(); } },
 ];
 
-// The words that only the finished view has.
+// Text that only the completely rendered view contains.
 const KINDS = [
   { kind: 'table', words: 'Eight ports answered', see: async (page) => { await page.getByRole('grid').waitFor(); await text(page, 'Bremerhaven'); } },
   { kind: 'chart', words: 'Berth use rises', see: async (page) => { await page.locator('main canvas').first().waitFor(); assert.equal(await page.locator('main canvas').count(), 3); } },
@@ -67,7 +67,7 @@ const KINDS = [
   { kind: 'code_block', words: 'The rule that calls', see: (page) => text(page, 'A ship is late an hour after its slot.') },
   { kind: 'timeline', words: 'Eight ports asked', see: (page) => text(page, 'Gdansk did not answer') },
   { kind: 'file_reference', words: 'The arrivals as a file', see: async (page) => { await page.getByRole('button', { name: 'Preview' }).click(); await text(page, 'Rotterdam'); } },
-  // A number beyond what the browser counts exactly keeps all its digits.
+  // A number beyond JavaScript's precision keeps all its digits.
   { kind: 'json_data', words: "What the harbour's service", see: (page) => text(page, '12345678901234567890') },
   { kind: 'mission_draft', words: 'May I move the Aurora', see: (page) => text(page, 'The crew of the Aurora is called back') },
   { kind: 'signal_batch', words: 'Five signals on four layers', see: (page) => text(page, 'delay_expected') },
@@ -79,7 +79,7 @@ async function caseOf(kind) {
   return cases[0].case.id;
 }
 
-/** The same page at every size and in every medium. */
+/** Checks the same page at every size and in every medium. */
 async function inEveryMedium(one, path, see) {
   const { page } = one;
   await one.open(path);
@@ -110,7 +110,7 @@ describe('pages', () => {
 
   test('unlock', { timeout: LIMIT }, async () => {
     await visit(server, { isLocked: true }, async (one) => {
-      // That there is no session yet is what the page asks for; the browser reports the answer by itself.
+      // The browser logs the expected 401 of the session check by itself.
       one.allow(/status of 401/);
       await inEveryMedium(one, '/', async (page) => {
         await heading(page, 'This console needs its launch link');

@@ -1,4 +1,4 @@
-// Who may look: launch links, sessions that end, and sessions that may not decide.
+// Tests access: launch links, sessions that end, and sessions without permission to decide.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -32,7 +32,7 @@ describe('session', () => {
       await page.getByRole('region', { name: 'Command' }).getByText('answerback link').waitFor();
       assert.ok(!page.url().includes('#'), page.url());
       await accessible(page, 'a used link');
-      // A wrong one, and then a fresh one pasted as it was printed.
+      // Try an invalid token first, then paste a new link as printed.
       await page.getByLabel('Link or token').fill('ab_wrong');
       await page.getByRole('button', { name: 'Unlock' }).click();
       await page.getByRole('alert').getByText('This token is not valid').waitFor();
@@ -68,7 +68,7 @@ describe('session', () => {
         await one.open('/settings');
         const rows = one.page.locator('.sessions li').filter({ has: one.page.getByRole('button', { name: 'Revoke' }) });
         await rows.first().waitFor();
-        // Every other browser, whichever of them is ours.
+        // Ends every other session, whichever of them is ours.
         for (let left = await rows.count(); left > 0; left -= 1) {
           await rows.first().getByRole('button', { name: 'Revoke' }).click();
           await until('one session less', async () => (await rows.count()) === left - 1);
@@ -82,7 +82,7 @@ describe('session', () => {
       assert.equal(await page.getByText('Not for you.').count(), 0);
       await page.keyboard.press('Escape');
       assert.ok(await page.getByRole('dialog').isVisible(), 'Escape does not leave a dead page');
-      // Unlocked again: the same page, and what was missed.
+      // After unlocking, the same page shows the missed changes.
       await page.getByLabel('Link or token').fill(await server.link());
       await page.getByRole('button', { name: 'Unlock' }).click();
       await page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -117,7 +117,7 @@ describe('session', () => {
 
   test('without the scope to decide a case can be read, and the page says so', { timeout: LIMIT }, async () => {
     const proposal = await server.post('/api/cases', { kind: 'proposal', title: 'Only to read', objective_type: 'x', description: 'One.', arguments: { berth: 1 } });
-    // An agent's own token may read; a browser that sends it is such a session. Shared workers cannot be given the header.
+    // An agent's token may only read, and so may a browser that sends it. Shared workers cannot send the header.
     await visit(server, { isLocked: true, extraHTTPHeaders: { authorization: `Bearer ${server.token}` } }, async (one) => {
       await one.context.addInitScript(() => delete window.SharedWorker);
       const { page } = one;

@@ -1,4 +1,4 @@
-/** A page with viewers alone, for measuring and for looking at: `?show=NAME&theme=dark`. */
+/** A page with viewers only, for measurements and manual checks: `?show=NAME&theme=dark`. */
 
 import { flushSync, mount } from 'svelte';
 import '../../src/style/tokens.css';
@@ -53,7 +53,7 @@ if (show === 'big-table') {
 }
 flushSync();
 window.mountedAt = performance.now() - start;
-// Two frames: the first callback runs before the paint, the second after it.
+// Waits two frames: the first callback runs before the paint, the second after it.
 requestAnimationFrame(() => {
   const channel = new MessageChannel();
   channel.port1.onmessage = () => {

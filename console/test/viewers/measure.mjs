@@ -1,4 +1,5 @@
-// The acceptance numbers of the viewers, in real Chromium under the real policy: `node test/viewers/measure.mjs`.
+// Measures the viewers against their performance limits in Chromium with the real policy: `node
+// test/viewers/measure.mjs`.
 import { readFile } from 'node:fs/promises';
 import { chromium } from 'playwright-core';
 import { serve } from './serve.mjs';
@@ -16,7 +17,7 @@ async function open(show) {
   return page;
 }
 
-// Time from an action to the paint after `done` became true.
+// Measures the time from an action to the paint after `done` became true.
 async function timed(page, action, done) {
   return page.evaluate(
     async ([act, check]) => {
@@ -41,7 +42,7 @@ for (let run = 0; run < 5; run += 1) {
 }
 note('table 50,000 × 10: first paint (median of 5)', median(paints), 300);
 
-// `new Function` is barred by the policy, so the measured actions run in a page without it.
+// The policy forbids `new Function`, so the measured actions run in a page without it.
 const free = await browser.newContext({ viewport: { width: 1280, height: 900 }, bypassCSP: true });
 async function openFree(show) {
   const page = await free.newPage();

@@ -1,4 +1,4 @@
-/** Artifacts of every kind: pleasant, large and hostile. */
+/** Artifacts of every type: ordinary, large and hostile. */
 
 const minute = (value: number): string => new Date(Date.UTC(2026, 1, 7, 20, 0, 0) + value * 60_000).toISOString();
 

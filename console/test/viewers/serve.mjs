@@ -1,4 +1,4 @@
-// Builds the viewers' page for production and serves it under the console's own policy.
+// Builds the viewers' page for production and serves it with the console's content security policy.
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' };
 const FILE = 'Quote,Author,Likes\r\n"Be yourself, always",Oscar Wilde,3120\r\n=1+1,Mallory,-5\r\n';
 
-/** Where the page is, and how to end it. */
+/** Returns the page's address and a function that stops the server. */
 export async function serve(outDir = '/tmp/answerback-viewers') {
   await build({
     root: here,

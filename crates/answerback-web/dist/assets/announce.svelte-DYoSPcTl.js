@@ -1,1 +1,0 @@
-import{V as e,nt as t,rt as n}from"./Icon-C6o6gin0.js";var r=new class{#e=n(``);get polite(){return e(this.#e)}set polite(e){t(this.#e,e,!0)}#t=n(``);get assertive(){return e(this.#t)}set assertive(e){t(this.#t,e,!0)}};function i(e,t){r[e]=r[e]===t?`${t}\u00a0`:t}function a(e){i(`polite`,e)}function o(e){i(`assertive`,e)}export{a as n,r,o as t};
