@@ -69,7 +69,7 @@ fn attempts(text: &mut String, summary: &CallSummary) {
             numbered.map(|(index, calls)| format!("{calls} at attempt {}", index + 1)).collect();
         let _ = writeln!(
             text,
-            "Failed {}; {} corrected, {} escalated, {} turned away while a person was asked",
+            "Failed {}; {} corrected, {} escalated, {} rejected while a person decides",
             failed.join(", "),
             attempts.corrected,
             attempts.escalations,

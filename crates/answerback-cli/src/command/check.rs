@@ -93,8 +93,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     };
     for file in &arguments.files {
         let input = InputSource::new(file);
-        let checked = if arguments.ndjson { checker.lines(&input) } else { checker.file(&input) };
-        if let Err(error) = checked {
+        let result = if arguments.ndjson { checker.lines(&input) } else { checker.file(&input) };
+        if let Err(error) = result {
             // The error already names the input.
             let error = format!("{error:#}");
             checker.report_unchecked(&input.name(), None, &error, &error)?;

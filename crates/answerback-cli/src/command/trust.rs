@@ -99,7 +99,7 @@ fn grants(configuration: &Configuration, wants: &[&str]) -> anyhow::Result<Vec<S
     match &config.store {
         // The URL may contain a password, so it is not printed.
         Some(StoreConfig::Url(_)) => {
-            grant("store everything in the database of its URL".to_owned())
+            grant("store everything in the database of its URL".to_owned());
         }
         Some(StoreConfig::UrlVariable(name)) => {
             grant(format!("store everything in the database that ${name} names"));

@@ -111,7 +111,7 @@ fn printed_about_a_case(desk: &Desk, options: &[&str]) -> String {
     let mut client = desk.client(options);
     let mut said = String::new();
     for _ in 0..4 {
-        said = text(&client.call("count", json!({"n": 0}))).to_owned();
+        text(&client.call("count", json!({"n": 0}))).clone_into(&mut said);
     }
     assert!(said.contains("answerback inbox show"), "{said}");
     said += &client.leave().1;

@@ -109,7 +109,7 @@ pub(crate) fn run(arguments: &Arguments, location: &LedgerLocation) -> anyhow::R
     if let Some(next) = page.next {
         match arguments.format {
             OutputFormat::Text => {
-                say(&format!("there are more entries; continue with --cursor {next}"))
+                say(&format!("there are more entries; continue with --cursor {next}"));
             }
             OutputFormat::Json => writeln!(output, "{}", json!({"next": next.to_string()}))?,
         }

@@ -68,7 +68,7 @@ pub(crate) fn judged(tools: &Toolset, tool: &str, arguments: &Value) -> Value {
     let document = answer.to_document();
     let contract = match answer {
         ToolReply::Atdf(_) => Contract::Atdf,
-        _ => Contract::Tool,
+        ToolReply::Envelope(_) => Contract::Tool,
     };
     let findings = contract.check(&document, Profile::Strict);
     assert!(findings.is_empty(), "{tool} {arguments}: {findings:?}\n{document:#}");
