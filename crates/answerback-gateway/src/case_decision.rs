@@ -160,7 +160,7 @@ impl DecisionInput {
                 let original = private_data
                     .as_ref()
                     .and_then(|private_data| private_data.original(id, cipher));
-                let correction = CorrectedArguments { entered, recorded, cipher };
+                let correction = SubmittedCorrection { entered, recorded, cipher };
                 let complete = correction.with_marks_filled(original.as_ref(), schema.as_ref());
                 let complete = complete.map_err(StoreError::unit)?;
                 // A permit is useful only for calls that are counted.
@@ -221,7 +221,7 @@ impl DecisionInput {
 
 /// Holds arguments that a person corrected.
 #[derive(Clone, Copy)]
-struct CorrectedArguments<'a> {
+struct SubmittedCorrection<'a> {
     /// The arguments as the person wrote them.
     entered: &'a Value,
     /// The arguments as they are recorded and sent to the model.
@@ -229,7 +229,7 @@ struct CorrectedArguments<'a> {
     cipher: Option<&'a CaseCipher>,
 }
 
-impl CorrectedArguments<'_> {
+impl SubmittedCorrection<'_> {
     /// Returns the arguments with every mark replaced, if they fit the schema of the case's calls.
     fn with_marks_filled(
         self,
@@ -302,7 +302,7 @@ fn apply_to_calls(
     submission: &DecisionSubmission,
     permit: Option<Permit>,
 ) -> Result<(), StoreError> {
-    let Some(stored) = transaction.attempt(key)? else { return Ok(()) };
+    let Some(stored) = transaction.retry_state(key)? else { return Ok(()) };
     let now = transaction.now();
     // The time that a decision is stored does not depend on the tool.
     let policy = RetryPolicy::default();
@@ -314,7 +314,7 @@ fn apply_to_calls(
         Some(permit) => step.state.map(|state| state.with_permit(permit)),
         None => step.state,
     };
-    if transaction.swap_attempt(key, Some(stored.revision), state.as_ref())? {
+    if transaction.replace_retry_state(key, Some(stored.revision), state.as_ref())? {
         Ok(())
     } else {
         Err(StoreError::Damaged("a retry state changed under the lock".into()))

@@ -50,7 +50,7 @@ impl Recorder {
     }
 
     /// Returns the parts of an entry for a document, with its secrets redacted.
-    pub(crate) fn parts(
+    pub(crate) fn redacted_parts(
         &self,
         name: &str,
         document: &str,
@@ -58,7 +58,7 @@ impl Recorder {
     ) -> Result<Vec<Part>, StoreError> {
         // The whole document is searched for secrets, which may take long.
         blocking::run(document.len(), || {
-            answerback_store::recording::parts(&self.store, name, document, hide)
+            answerback_store::recording::redacted_parts(&self.store, name, document, hide)
         })
     }
 
@@ -89,7 +89,7 @@ impl Recorder {
         if let Some(Ok(upstream)) = upstream.map(LeafToken::new) {
             draft = draft.with_upstream(&upstream);
         }
-        for part in self.parts("document", &text, None)? {
+        for part in self.redacted_parts("document", &text, None)? {
             draft = draft.with_part(part);
         }
         if matches!(subject, Subject::Start) {

@@ -101,7 +101,7 @@ impl Toolbox {
     }
 
     /// The places in a call of this tool that its schema marks as secret.
-    pub(crate) fn hide(&self, tool: &str) -> Option<MemberSchema<'_>> {
+    pub(crate) fn secret_schema(&self, tool: &str) -> Option<MemberSchema<'_>> {
         let schema = self.inputs.schema(tool)?.ok()?;
         Some(MemberSchema { member: "arguments", schema })
     }

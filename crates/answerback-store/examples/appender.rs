@@ -95,8 +95,8 @@ fn count_attempt(store: &Store) -> Result<(), Box<dyn Error>> {
         let call = TrackedCall::new("appender", "1", Sent::Value(&arguments), &findings, [7; 10]);
         let context = Context::new(&policy, &HideSecrets, transaction.now());
         let state = step(None, RetryEvent::Call(call), &context).state;
-        let kept = transaction.attempt(&key)?.map(|kept| kept.revision);
-        transaction.swap_attempt(&key, kept, state.as_ref())
+        let kept = transaction.retry_state(&key)?.map(|kept| kept.revision);
+        transaction.replace_retry_state(&key, kept, state.as_ref())
     })?;
     ticket.wait()?;
     Ok(())

@@ -76,7 +76,7 @@ pub trait RetryStates {
     /// # Errors
     ///
     /// Returns an error if it cannot be read.
-    fn attempt(&mut self, key: &RetryKey) -> Result<Option<StoredRetryState>, StoreError>;
+    fn retry_state(&mut self, key: &RetryKey) -> Result<Option<StoredRetryState>, StoreError>;
 
     /// Replaces the state, or removes it with `None`, if the stored revision equals `expected`.
     /// `None` expects that no state exists. Returns true if the swap succeeded.
@@ -84,7 +84,7 @@ pub trait RetryStates {
     /// # Errors
     ///
     /// Returns an error if the state cannot be written.
-    fn swap_attempt(
+    fn replace_retry_state(
         &mut self,
         key: &RetryKey,
         expected: Option<u64>,

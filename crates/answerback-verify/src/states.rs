@@ -100,7 +100,7 @@ struct RecordedRow {
 }
 
 /// A retry state according to the newest entry about it.
-struct RecordedAttempt {
+struct LoggedAttempt {
     index: u64,
     case: String,
     phase: RecordedPhase,
@@ -111,7 +111,7 @@ struct RecordedAttempt {
 #[derive(Default)]
 pub(crate) struct RecordedStates {
     cases: HashMap<String, RecordedCase>,
-    attempts: HashMap<MerkleHash, RecordedAttempt>,
+    attempts: HashMap<MerkleHash, LoggedAttempt>,
     /// The newest entry that erased or pruned. It may have removed content of older rows.
     removal: Option<u64>,
 }
@@ -221,7 +221,7 @@ impl RecordedStates {
             if let Some(recorded) = self.cases.get_mut(&case) {
                 recorded.key = Some(key);
             }
-            let attempt = RecordedAttempt { index: entry.index, case, phase, expires };
+            let attempt = LoggedAttempt { index: entry.index, case, phase, expires };
             self.attempts.insert(key, attempt);
         }
     }
@@ -281,7 +281,7 @@ impl RecordedStates {
     /// Reports a missing retry state that should block a tool, unless it may have expired.
     fn missing_attempt(
         &self,
-        attempt: &RecordedAttempt,
+        attempt: &LoggedAttempt,
         now: Option<i64>,
         last_ts: Option<i64>,
         findings: &mut FindingCollector,

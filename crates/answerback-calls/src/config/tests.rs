@@ -166,13 +166,13 @@ fn yaml_as_the_document_writes_it() {
     let text = "\
 tools:
   validation:
-retry:
-  max_attempts: 4 # one more
+    retry:
+      max_attempts: 4 # one more
 
-formatting:
-  max_message_length: 2000
-  max_errors_shown: 10
-  max_value_preview: 100
+    formatting:
+      max_message_length: 2000
+      max_errors_shown: 10
+      max_value_preview: 100
 ";
     let config = ValidationConfig::from_yaml(".agent/config.yml", text).unwrap();
     assert_eq!(config.default.retry.max_attempts(), 4);

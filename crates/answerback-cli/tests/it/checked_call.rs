@@ -244,7 +244,7 @@ fn a_correction_with_a_repeated_name_is_refused() {
     let (code, said) = at_the_desk(&desk, &["modify", id, twice]);
     assert_ne!(code, 0, "{said}");
     assert!(
-        said.contains("in the corrected arguments /user stands twice: write it once"),
+        said.contains("/user occurs twice in the corrected arguments; remove one of the two"),
         "{said}"
     );
     assert_eq!(check(&gateway, &wrong())["status"], "blocked");

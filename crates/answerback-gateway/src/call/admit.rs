@@ -121,7 +121,7 @@ impl AdmitStep<'_> {
     }
 
     async fn reject(self, context: &CallContext, message: GatewayMessage) -> Admission {
-        let hide = self.upstream.tools.hide(context.tool());
+        let hide = self.upstream.tools.secret_schema(context.tool());
         let (gateway, request) = (self.gateway, &context.request);
         let answer = reject_unchecked(gateway, &context.replies, request, &message, hide);
         Admission::Answer(answer.await)
@@ -232,7 +232,7 @@ impl AdmitStep<'_> {
         let recorded = match &self.gateway.recorder {
             None => Ok(false),
             Some(recorder) => {
-                let hide = self.upstream.tools.hide(context.tool());
+                let hide = self.upstream.tools.secret_schema(context.tool());
                 Box::pin(record_request(recorder, &context, hide)).await
             }
         };

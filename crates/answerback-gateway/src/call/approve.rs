@@ -67,7 +67,7 @@ impl Recorder {
     ) -> Option<(Permit, Value)> {
         let (store, cipher, key) = (self.store().clone(), self.cipher(), key.clone());
         let read = tokio::task::spawn_blocking(move || {
-            let state = store.attempt(&key).ok()??.state;
+            let state = store.retry_state(&key).ok()??.state;
             let permit = state.permit().filter(|permit| claim.is_met_by(permit))?.clone();
             let arguments = corrected_arguments(&store, cipher.as_deref(), &permit)?;
             Some((permit, arguments))

@@ -110,7 +110,7 @@ impl AttemptInput {
         transaction: &mut dyn Transaction,
         record: impl FnOnce(&mut dyn Transaction, &AttemptOutcome) -> Result<(T, String), StoreError>,
     ) -> Result<(AttemptOutcome, T), StoreError> {
-        let stored = transaction.attempt(&self.key)?;
+        let stored = transaction.retry_state(&self.key)?;
         let now = transaction.now();
         let (previous, revision) = match stored {
             Some(stored) => (Some(stored.state), Some(stored.revision)),
@@ -126,7 +126,7 @@ impl AttemptInput {
             first
         };
         if step.state != previous {
-            if !transaction.swap_attempt(&self.key, revision, step.state.as_ref())? {
+            if !transaction.replace_retry_state(&self.key, revision, step.state.as_ref())? {
                 return Err(StoreError::Damaged("a retry state changed under the lock".into()));
             }
             transaction.add_attempt_source(&self.key, &reference)?;

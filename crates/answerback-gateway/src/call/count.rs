@@ -144,7 +144,7 @@ impl CountStep<'_, '_> {
         input: &CountInput,
     ) -> Result<(AttemptOutcome, Option<GatewayReply>, Value), StoreError> {
         let (request, facts) = (&self.context.request, &self.context.replies.facts);
-        let hide = self.upstream.tools.hide(&request.name);
+        let hide = self.upstream.tools.secret_schema(&request.name);
         let transaction = AttemptTransaction {
             attempt: input.attempt.clone(),
             facts: facts.clone(),
@@ -211,7 +211,7 @@ impl AttemptTransaction {
                 let mut draft = parts.iter().cloned().fold(draft, Draft::with_part);
                 let (delivered, answer) = answer(outcome);
                 if let Some(delivered) = delivered {
-                    let delivered = writer.parts("delivered", &delivered, None)?;
+                    let delivered = writer.redacted_parts("delivered", &delivered, None)?;
                     draft = delivered.into_iter().fold(draft, Draft::with_part);
                 }
                 let appended = transaction.append(&draft)?;

@@ -48,13 +48,13 @@ pub(super) fn request_parts(
     sent: Option<&Message>,
     hide: Option<MemberSchema<'_>>,
 ) -> Result<Vec<Part>, StoreError> {
-    let mut parts = recorder.parts("seen", &request.params, hide)?;
+    let mut parts = recorder.redacted_parts("seen", &request.params, hide)?;
     if let Some(sent) = sent {
         let params = Object::read(sent.text())
             .ok()
             .and_then(|message| message.get("params"))
             .unwrap_or("null");
-        parts.extend(recorder.parts("sent", params, hide)?);
+        parts.extend(recorder.redacted_parts("sent", params, hide)?);
     }
     Ok(parts)
 }
@@ -140,9 +140,9 @@ async fn append_response(
         None => Vec::new(),
     };
     if let Some(received) = received {
-        parts.extend(recorder.parts(RECEIVED, received, None)?);
+        parts.extend(recorder.redacted_parts(RECEIVED, received, None)?);
     }
-    parts.extend(recorder.parts("delivered", delivered, None)?);
+    parts.extend(recorder.redacted_parts("delivered", delivered, None)?);
     let entry = ResponseEntry {
         outcome: outcome.to_owned(),
         attested: attested.map(AttestedResponse::draft),

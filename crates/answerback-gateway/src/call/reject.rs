@@ -159,7 +159,8 @@ impl Gateway {
     ) -> Message {
         match ReplyBuilder::new(self, client, server, upstream, request) {
             Ok(replies) => {
-                let hide = upstream.and_then(|upstream| upstream.tools.hide(&request.name));
+                let hide =
+                    upstream.and_then(|upstream| upstream.tools.secret_schema(&request.name));
                 reject_unchecked(self, &replies, request, message, hide).await
             }
             Err(error) => without_call_id(request, &error),
@@ -181,7 +182,7 @@ pub(super) async fn reject_unchecked(
         let code = LeafToken::new(message.code()).into_iter();
         let draft = replies.facts.add_to(Draft::validation(1, 1)).with_codes(code);
         let mut parts = request_parts(recorder, request, None, hide)?;
-        parts.extend(recorder.parts("delivered", reply.document(), None)?);
+        parts.extend(recorder.redacted_parts("delivered", reply.document(), None)?);
         recorder
             .store()
             .append(parts.into_iter().fold(with_outcome(draft, "refused"), Draft::with_part))

@@ -197,7 +197,7 @@ impl CallCheck<'_> {
         let hide = schema.map(|schema| MemberSchema { member: "arguments", schema });
         let CallRequest { id, tool, arguments, .. } = &self.line;
         let received = json!({"id": id, "tool": tool, "arguments": arguments});
-        recorder.parts("seen", &received.to_string(), hide)
+        recorder.redacted_parts("seen", &received.to_string(), hide)
     }
 }
 

@@ -42,11 +42,11 @@ pub(super) fn attempts_compare_and_swap(open: Open<'_>) {
     let clock = Arc::new(AtomicI64::new(1000));
     let store = open("attempts", &by_hand(&clock)).unwrap();
     let key = RetryKey::of_conversation("thread", "read_file");
-    assert_eq!(store.attempt(&key).unwrap(), None);
+    assert_eq!(store.retry_state(&key).unwrap(), None);
     let swap = |expected: Option<u64>, state: Option<RetryState>| {
         let key = key.clone();
         let unit = move |transaction: &mut dyn crate::Transaction| {
-            transaction.swap_attempt(&key, expected, state.as_ref())
+            transaction.replace_retry_state(&key, expected, state.as_ref())
         };
         store.write(unit).unwrap().wait().unwrap().value
     };
@@ -54,20 +54,20 @@ pub(super) fn attempts_compare_and_swap(open: Open<'_>) {
     assert!(swap(None, Some(first.clone())));
     // Another writer has already stored a state.
     assert!(!swap(None, Some(first.clone())));
-    let stored = store.attempt(&key).unwrap().unwrap();
+    let stored = store.retry_state(&key).unwrap().unwrap();
     assert_eq!(stored.state, first);
     let second = stepped(Some(first), at(1000));
     assert!(!swap(Some(stored.revision + 1), Some(second.clone())));
     assert!(swap(Some(stored.revision), Some(second.clone())));
-    let again = store.attempt(&key).unwrap().unwrap();
+    let again = store.retry_state(&key).unwrap().unwrap();
     assert!(again.state == second && again.revision > stored.revision);
     // An expired state is not returned, and does not block a new one.
     clock.store(1000 + 10 * 24 * 3600, Ordering::Relaxed);
-    assert_eq!(store.attempt(&key).unwrap(), None);
+    assert_eq!(store.retry_state(&key).unwrap(), None);
     assert!(swap(None, Some(stepped(None, at(1000 + 10 * 24 * 3600)))));
-    let stored = store.attempt(&key).unwrap().unwrap();
+    let stored = store.retry_state(&key).unwrap().unwrap();
     assert!(swap(Some(stored.revision), None));
-    assert_eq!(store.attempt(&key).unwrap(), None);
+    assert_eq!(store.retry_state(&key).unwrap(), None);
 }
 
 /// Checks the sweep that the writer runs every minute. It removes expired states, then those that
@@ -79,7 +79,7 @@ pub(super) fn attempts_are_swept(open: Open<'_>) {
     let put = |name: &str, state: RetryState| {
         let key = key(name);
         let unit = move |transaction: &mut dyn crate::Transaction| {
-            transaction.swap_attempt(&key, None, Some(&state))
+            transaction.replace_retry_state(&key, None, Some(&state))
         };
         assert!(store.write(unit).unwrap().wait().unwrap().value);
     };
@@ -97,7 +97,7 @@ pub(super) fn attempts_are_swept(open: Open<'_>) {
     }
     put("blocked", blocked(at(999)));
     let left = || {
-        let stored = |name: &&&str| store.attempt(&key(name)).unwrap().is_some();
+        let stored = |name: &&&str| store.retry_state(&key(name)).unwrap().is_some();
         names.iter().chain(&["blocked"]).filter(stored).copied().collect::<Vec<_>>()
     };
     let sweep = |now, most| {
@@ -111,7 +111,7 @@ pub(super) fn attempts_are_swept(open: Open<'_>) {
     // If blocked states alone exceed the cap, all others are removed and the blocked ones stay.
     assert_eq!(sweep(at(1000), 0), 2);
     assert_eq!(left(), ["blocked"]);
-    let expires = store.attempt(&key("blocked")).unwrap().unwrap().state.expires();
+    let expires = store.retry_state(&key("blocked")).unwrap().unwrap().state.expires();
     assert_eq!(sweep(expires, 5), 1);
     assert_eq!(left(), [""; 0]);
 }
@@ -247,7 +247,7 @@ pub(super) fn erasing_an_entry_erases_its_cases(open: Open<'_>) {
         }
         // A retry state without such a reference stays.
         let key = RetryKey::of_conversation("thread", "other");
-        transaction.swap_attempt(&key, None, Some(&stepped(None, transaction.now())))?;
+        transaction.replace_retry_state(&key, None, Some(&stepped(None, transaction.now())))?;
         transaction.add_attempt_source(&key, &references[0])?;
         transaction
             .add_attempt_source(&RetryKey::of_conversation("thread", "none"), &references[0])?;
@@ -277,13 +277,13 @@ pub(super) fn erasing_an_entry_erases_its_cases(open: Open<'_>) {
     assert_eq!(case(1).private.as_deref(), Some(b"sealed".as_slice()));
     assert_eq!((case(0).private, notes()), (None, vec![false, false]));
     let key = RetryKey::of_conversation("thread", "other");
-    assert!(store.attempt(&key).unwrap().is_some());
+    assert!(store.retry_state(&key).unwrap().is_some());
     // The shown content also comes from the first of several attempts.
     erase(indexes[0]);
     for number in [0, 1] {
         assert_eq!((case(number).content, case(number).private), (Vec::new(), None));
     }
-    assert_eq!(store.attempt(&key).unwrap(), None);
+    assert_eq!(store.retry_state(&key).unwrap(), None);
     let decided = case(0).case.decision().unwrap().clone();
     assert_eq!(decided, Decision::Respond { message: String::new() });
 }

@@ -59,7 +59,7 @@ pub(crate) trait EngineRead: Send {
         reply: Option<LeafId>,
     ) -> EngineResult<Option<u64>>;
 
-    fn attempt(&mut self, key: &str, now: Timestamp) -> EngineResult<Option<StoredRetryState>>;
+    fn retry_state(&mut self, key: &str, now: Timestamp) -> EngineResult<Option<StoredRetryState>>;
     /// Returns the note that is stored under a retry key in place of a retry state.
     fn note(&mut self, key: &str, now: Timestamp) -> EngineResult<Option<String>>;
     /// Returns the references to the entries from which the text of a retry state comes.

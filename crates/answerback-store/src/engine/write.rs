@@ -76,7 +76,7 @@ pub(crate) trait Engine: EngineRead {
     }
 
     /// Swaps the retry state if the stored revision equals `expected` (`None`: no state exists).
-    fn swap_attempt(
+    fn replace_retry_state(
         &mut self,
         key: &str,
         expected: Option<u64>,

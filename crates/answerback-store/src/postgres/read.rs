@@ -390,7 +390,7 @@ impl EngineRead for PostgresConnection {
         Ok(found.into_iter().min().map(uint))
     }
 
-    fn attempt(&mut self, key: &str, now: Timestamp) -> EngineResult<Option<StoredRetryState>> {
+    fn retry_state(&mut self, key: &str, now: Timestamp) -> EngineResult<Option<StoredRetryState>> {
         let row = self.row(
             "SELECT state, revision FROM attempt WHERE key = $1 AND expires > $2",
             &[&text(key)?, &now.unix_millis()],

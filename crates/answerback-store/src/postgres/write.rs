@@ -238,14 +238,14 @@ impl Engine for PostgresConnection {
         Ok(writer.finish()?)
     }
 
-    fn swap_attempt(
+    fn replace_retry_state(
         &mut self,
         key: &str,
         expected: Option<u64>,
         state: Option<&RetryState>,
         now: Timestamp,
     ) -> EngineResult<bool> {
-        let stored = self.attempt(key, now)?.map(|stored| stored.revision);
+        let stored = self.retry_state(key, now)?.map(|stored| stored.revision);
         if stored != expected {
             return Ok(false);
         }
@@ -257,7 +257,7 @@ impl Engine for PostgresConnection {
         // A revision is never reused for a key, even if its state was removed in between.
         let revision = micros(now).max(stored.map_or(0, int) + 1);
         self.execute(
-            "INSERT INTO attempt(key, revision, expires, blocked, state) VALUES ($1, $2, $3, $4, $5)
+            "INSERT INTO retry_state(key, revision, expires, blocked, state) VALUES ($1, $2, $3, $4, $5)
              ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires = excluded.expires,
                blocked = excluded.blocked, state = excluded.state",
             &[
@@ -280,7 +280,7 @@ impl Engine for PostgresConnection {
     ) -> EngineResult<()> {
         self.execute("DELETE FROM attempt WHERE key = $1", &[&key])?;
         self.execute(
-            "INSERT INTO attempt(key, revision, expires, blocked, state) VALUES ($1, $2, $3, false, $4)",
+            "INSERT INTO retry_state(key, revision, expires, blocked, state) VALUES ($1, $2, $3, false, $4)",
             &[&key, &micros(now), &expires.unix_millis(), &text(note)?],
         )?;
         Ok(())

@@ -17,6 +17,6 @@ pub use active_governance::{
 pub use case_events::{
     ACKNOWLEDGED, CASE_STREAMS, append_acknowledgement_event, append_decision_event, case_stream,
 };
-pub use redaction::{MemberSchema, ORIGINAL, parts, parts_of_bytes, redacted};
+pub use redaction::{MemberSchema, ORIGINAL, parts_of_bytes, redacted, redacted_parts};
 pub use reply_recording::{RESPONSE, RecordingOutcome, ReplyRecording, reply_id};
 pub use reviewed_reply::{RESPONSE_ID_TAKEN, ReplyError, ReviewedReply};

@@ -28,7 +28,7 @@ pub const ORIGINAL: &str = ".original";
 /// # Errors
 ///
 /// Returns an error if there is no randomness for the salts.
-pub fn parts(
+pub fn redacted_parts(
     store: &Store,
     name: &str,
     document: &str,
@@ -61,7 +61,7 @@ pub fn parts_of_bytes(store: &Store, name: &str, bytes: &[u8]) -> Result<Vec<Par
         Cow::Owned(read) if matches!(redacted(&read, None), Cow::Borrowed(_)) => {
             Ok(vec![store.part(name, bytes)?])
         }
-        read => parts(store, name, &read, None),
+        read => redacted_parts(store, name, &read, None),
     }
 }
 

@@ -9,15 +9,15 @@ use crate::transaction::{Cases, Notes, RetryStates, Transaction};
 use crate::{StoreError, StoredRetryState};
 
 impl RetryStates for RunningTransaction<'_> {
-    fn attempt(&mut self, key: &RetryKey) -> Result<Option<StoredRetryState>, StoreError> {
+    fn retry_state(&mut self, key: &RetryKey) -> Result<Option<StoredRetryState>, StoreError> {
         let now = self.now();
-        let stored = self.read(|engine| engine.attempt(key.as_str(), now))?;
+        let stored = self.read(|engine| engine.retry_state(key.as_str(), now))?;
         let block = stored.as_ref().and_then(|stored| Block::of(&stored.state));
         self.unit.last_read = Some((key.clone(), block));
         Ok(stored)
     }
 
-    fn swap_attempt(
+    fn replace_retry_state(
         &mut self,
         key: &RetryKey,
         expected: Option<u64>,
@@ -27,7 +27,7 @@ impl RetryStates for RunningTransaction<'_> {
         let before = self.block_before(key, expected)?;
         let first = state.and_then(|state| state.original_call().record.clone());
         let swapped =
-            self.write(|engine| engine.swap_attempt(key.as_str(), expected, state, now))?;
+            self.write(|engine| engine.replace_retry_state(key.as_str(), expected, state, now))?;
         if !swapped {
             return Ok(false);
         }
@@ -67,7 +67,7 @@ impl RunningTransaction<'_> {
         }
         match &self.unit.last_read {
             Some((read, block)) if read == key => Ok(block.clone()),
-            _ => Ok(self.attempt(key)?.and_then(|stored| Block::of(&stored.state))),
+            _ => Ok(self.retry_state(key)?.and_then(|stored| Block::of(&stored.state))),
         }
     }
 

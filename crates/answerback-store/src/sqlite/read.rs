@@ -349,7 +349,7 @@ impl EngineRead for SqliteConnection {
         Ok(None)
     }
 
-    fn attempt(&mut self, key: &str, now: Timestamp) -> EngineResult<Option<StoredRetryState>> {
+    fn retry_state(&mut self, key: &str, now: Timestamp) -> EngineResult<Option<StoredRetryState>> {
         let row: Option<(String, i64)> = self
             .connection
             .prepare_cached("SELECT state, revision FROM attempt WHERE key = ?1 AND expires > ?2")?

@@ -164,9 +164,9 @@ impl Store {
     /// # Errors
     ///
     /// Returns an error if it cannot be read.
-    pub fn attempt(&self, key: &RetryKey) -> Result<Option<StoredRetryState>, StoreError> {
+    pub fn retry_state(&self, key: &RetryKey) -> Result<Option<StoredRetryState>, StoreError> {
         let now = self.now();
-        self.read(|read| Ok(read.attempt(key.as_str(), now)?))
+        self.read(|read| Ok(read.retry_state(key.as_str(), now)?))
     }
 
     /// Returns the note with this name.

@@ -160,7 +160,7 @@ fn erased_content_is_in_no_file() {
     wait_for_text(&store);
     assert_eq!((words_left(&scene), holding(&scene, &salt)), (vec![], 0));
     assert_eq!(store.entries(&text, None, 9).unwrap().entries.len(), 0);
-    assert_eq!(store.attempt(&told_key()).unwrap(), None);
+    assert_eq!(store.retry_state(&told_key()).unwrap(), None);
     verified(&store);
     judged(&scene.path("store.db"));
 }

@@ -75,8 +75,8 @@ fn a_proof_spans_the_move() {
     assert_eq!(new.events(0, None, 9).unwrap().events, old.events(0, None, 9).unwrap().events);
     let cases = |store: &Store| store.cases(&CaseFilter::default(), None, 9).unwrap();
     assert_eq!((cases(&new), cases(&new).cases.len()), (cases(&old), 2));
-    let state = new.attempt(&told_key()).unwrap();
-    assert!(state.is_some() && state == old.attempt(&told_key()).unwrap());
+    let state = new.retry_state(&told_key()).unwrap();
+    assert!(state.is_some() && state == old.retry_state(&told_key()).unwrap());
     assert_eq!(new.entry(head.size - 2).unwrap().unwrap().parts.len(), 0);
     let known = old.checkpoints(0, 2000).unwrap();
     assert_eq!(new.checkpoints(0, known.len()).unwrap(), known);

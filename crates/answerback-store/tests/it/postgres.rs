@@ -388,7 +388,7 @@ fn erased_and_pruned_content_is_in_no_row() {
             assert_eq!(rows_with(&server, name, word), [""; 0], "{word}");
         }
         assert!(store.is_scrubbed().unwrap());
-        assert_eq!(store.attempt(&told_key()).unwrap(), None);
+        assert_eq!(store.retry_state(&told_key()).unwrap(), None);
     }
 }
 

@@ -106,7 +106,7 @@ pub(crate) fn tell_everything(store: &Store) -> Vec<u64> {
         let first = transaction.append(&first)?.index;
         let now = transaction.now();
         let state = failed("quinceState", &entry_reference(first), now);
-        assert!(transaction.swap_attempt(&told_key(), None, Some(&state))?);
+        assert!(transaction.replace_retry_state(&told_key(), None, Some(&state))?);
         let last = transaction.append(&last)?.index;
         let id = UuidV7::from_time(now, [3; 10]);
         let digest = Digest::of_bytes(b"quinceShown");

@@ -50,7 +50,7 @@ pub(crate) fn block(store: &Store) -> UuidV7 {
         transaction.put_case(&new)?;
         let id = LeafId::try_from(&case.id).unwrap();
         transaction.append(&Draft::escalation(id, case.digest, case.revision))?;
-        assert!(transaction.swap_attempt(&key(), None, step.state.as_ref())?);
+        assert!(transaction.replace_retry_state(&key(), None, step.state.as_ref())?);
         transaction.add_attempt_source(&key(), &reference)?;
         Ok(case.id)
     };
@@ -64,12 +64,12 @@ pub(crate) fn decide(store: &Store, id: &UuidV7, decision: Decision) {
         let case = transaction.case(&id)?.unwrap().case;
         let submission = DecisionSubmission::about(&case, decision.clone()).with_by("operator");
         let record = transaction.decide_case(&id, &submission)?;
-        let kept = transaction.attempt(&key())?.unwrap();
+        let kept = transaction.retry_state(&key())?.unwrap();
         let policy = RetryPolicy::default();
         let context = Context::new(&policy, &HideSecrets, transaction.now());
         let event = RetryEvent::Decision { case: &id, decision: &decision };
         let state = step(Some(kept.state), event, &context).state;
-        assert!(transaction.swap_attempt(&key(), Some(kept.revision), state.as_ref())?);
+        assert!(transaction.replace_retry_state(&key(), Some(kept.revision), state.as_ref())?);
         let word = LeafToken::new(decision.kind().as_str()).unwrap();
         let id = LeafId::try_from(&record.case.id).unwrap();
         let draft = Draft::decision(id, word, record.case.digest, record.case.revision);
@@ -82,8 +82,8 @@ pub(crate) fn decide(store: &Store, id: &UuidV7, decision: Decision) {
 /// Removes a retry state, as a call that runs despite its blocked key could.
 fn release(store: &Store) {
     let unit = |transaction: &mut dyn Transaction| {
-        let kept = transaction.attempt(&key())?.unwrap();
-        transaction.swap_attempt(&key(), Some(kept.revision), None)
+        let kept = transaction.retry_state(&key())?.unwrap();
+        transaction.replace_retry_state(&key(), Some(kept.revision), None)
     };
     assert!(store.write(unit).unwrap().wait().unwrap().value);
 }

@@ -6,8 +6,8 @@ use answerback::json::Limits;
 use answerback::{UuidV4, ValidationError};
 use answerback_ledger::{Draft, LeafId, LeafToken};
 use answerback_store::recording::{
-    ActiveGovernance, RESPONSE, RecordingOutcome, ReplyError, ReplyRecording, ReviewedReply, parts,
-    reply_id,
+    ActiveGovernance, RESPONSE, RecordingOutcome, ReplyError, ReplyRecording, ReviewedReply,
+    redacted_parts, reply_id,
 };
 use answerback_store::system::{now, random};
 use answerback_store::{Store, StoreError, Transaction, entry_reference};
@@ -169,7 +169,7 @@ impl PreparedReply {
         let draft = judged.draft().with_request_id(request_id).with_reply_id(reply_id);
         let mut draft = judged.add_caller_and_tool(draft, token.as_ref(), None);
         let text = String::from_utf8_lossy(&judged.bytes);
-        for part in parts(store, RESPONSE, &text, None)? {
+        for part in redacted_parts(store, RESPONSE, &text, None)? {
             draft = draft.with_part(part);
         }
         let hashed = if is_rejected { Vec::new() } else { files.hash_files(&judged.value) };
