@@ -50,7 +50,7 @@ pub fn redacted_parts(
     ])
 }
 
-/// Creates parts as [`parts`] does, for bytes that may not be UTF-8. Such bytes are stored
+/// Creates parts as [`redacted_parts`] does, for bytes that may not be UTF-8. Such bytes are stored
 /// unchanged, unless their readable text contains secrets.
 ///
 /// # Errors
