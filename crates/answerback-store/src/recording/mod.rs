@@ -2,7 +2,7 @@
 //!
 //! A [`ReviewedReply`] is a document with the findings of its contract, and of the manifest and lock
 //! [in force](ActiveGovernance). Its [draft](ReviewedReply::draft) is the entry for the ledger.
-//! [`parts`] redacts secrets before anything is stored. Gateway, console and program all record
+//! [`redacted_parts`] redacts secrets before anything is stored. Gateway, console and program all record
 //! through this module, so the same document always becomes the same kind of entry.
 
 mod active_governance;
