@@ -257,7 +257,7 @@ impl Engine for PostgresConnection {
         // A revision is never reused for a key, even if its state was removed in between.
         let revision = micros(now).max(stored.map_or(0, int) + 1);
         self.execute(
-            "INSERT INTO retry_state(key, revision, expires, blocked, state) VALUES ($1, $2, $3, $4, $5)
+            "INSERT INTO attempt(key, revision, expires, blocked, state) VALUES ($1, $2, $3, $4, $5)
              ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires = excluded.expires,
                blocked = excluded.blocked, state = excluded.state",
             &[
@@ -280,7 +280,7 @@ impl Engine for PostgresConnection {
     ) -> EngineResult<()> {
         self.execute("DELETE FROM attempt WHERE key = $1", &[&key])?;
         self.execute(
-            "INSERT INTO retry_state(key, revision, expires, blocked, state) VALUES ($1, $2, $3, false, $4)",
+            "INSERT INTO attempt(key, revision, expires, blocked, state) VALUES ($1, $2, $3, false, $4)",
             &[&key, &micros(now), &expires.unix_millis(), &text(note)?],
         )?;
         Ok(())

@@ -39,7 +39,7 @@ CREATE TABLE attempt(
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX attempt_expires ON attempt(blocked, expires);
 CREATE TABLE attempt_source(
-  ref TEXT NOT NULL, key TEXT NOT NULL REFERENCES retry_state(key) ON DELETE CASCADE, PRIMARY KEY (ref, key)
+  ref TEXT NOT NULL, key TEXT NOT NULL REFERENCES attempt(key) ON DELETE CASCADE, PRIMARY KEY (ref, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX attempt_source_key ON attempt_source(key);
 CREATE TABLE case_record(

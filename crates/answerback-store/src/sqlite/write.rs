@@ -214,7 +214,7 @@ impl Engine for SqliteConnection {
         // A revision is never reused for a key, even if its state was removed in between.
         let revision = micros(now).max(stored.map_or(0, int) + 1);
         self.execute(
-            "INSERT INTO retry_state(key, revision, expires, blocked, state) VALUES (?1, ?2, ?3, ?4, ?5)
+            "INSERT INTO attempt(key, revision, expires, blocked, state) VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires = excluded.expires,
                blocked = excluded.blocked, state = excluded.state",
             params![
@@ -237,7 +237,7 @@ impl Engine for SqliteConnection {
     ) -> EngineResult<()> {
         self.execute("DELETE FROM attempt WHERE key = ?1", [key])?;
         self.execute(
-            "INSERT INTO retry_state(key, revision, expires, blocked, state) VALUES (?1, ?2, ?3, 0, ?4)",
+            "INSERT INTO attempt(key, revision, expires, blocked, state) VALUES (?1, ?2, ?3, 0, ?4)",
             params![key, micros(now), expires.unix_millis(), text],
         )?;
         Ok(())
