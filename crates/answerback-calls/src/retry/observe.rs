@@ -85,7 +85,7 @@ fn log(call: &TrackedCall<'_>, outcome: &AttemptOutcome, context: &Context<'_>) 
     macro_rules! event {
         ($level:ident, $message:literal) => {
             tracing::event!(
-                target: "answerback_calls::retry",
+                target: "answerback::retry",
                 tracing::Level::$level,
                 tool_name = tool.as_str(),
                 error_count = count,
