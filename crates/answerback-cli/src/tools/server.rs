@@ -102,11 +102,15 @@ fn listed(definition: &BuiltinToolDefinition) -> Tool {
         .with_annotations(annotations)
 }
 
+/// The server's description of itself, which clients show to people.
+const DESCRIPTION: &str = "Answerback's own MCP tools: three validators that answer in ATDF, five tools for a .bot \
+                           folder that answer in tool envelopes.";
+
 impl ServerHandler for ToolServer {
     fn get_info(&self) -> ServerConfig {
         let this = Implementation::new("answerback-tools", env!("CARGO_PKG_VERSION"))
             .with_title("Answerback tools")
-            .with_description(env!("CARGO_PKG_DESCRIPTION"));
+            .with_description(DESCRIPTION);
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(this)
             .with_instructions(INSTRUCTIONS)
