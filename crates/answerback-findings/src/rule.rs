@@ -1,7 +1,8 @@
 use crate::Profile;
 use crate::validation_error::Severity;
 
-/// A rule with its code and explanation. Each contract defines its rules in its `check.rs`.
+/// A rule with its code and explanation. Each contract defines its rules in the `check.rs` or `rule.rs` of its folder;
+/// `call_codes` defines those of tool calls.
 #[derive(Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_structs, reason = "rules are constants of this crate")]
 pub struct Rule {
