@@ -301,7 +301,7 @@ fn the_folder_must_be_there() {
     exit: 2
     ----- stdout -----
     ----- stderr -----
-    error: no-such-folder is not a folder
+    error: no-such-folder is not a folder; name the one that contains .bot
     ");
 }
 

@@ -511,7 +511,7 @@ fn a_document_by_its_rules() {
             "actual_value": "\"now\""
           }
         ],
-        "solution": "1) status: Write success, or error when the tool could not do what it was asked 2) meta.timestamp: Write it with Z or an offset, such as 2023-10-27T10:35:00Z 3) Check the document again"
+        "solution": "1) status: Write success, or error if the tool failed 2) meta.timestamp: Write it with Z or an offset, such as 2023-10-27T10:35:00Z 3) Check the document again"
       }
     }
     "#);
