@@ -18,7 +18,7 @@ use self::name::{Name, SoughtName};
 
 /// A tool that is offered: its name and the schema of its arguments.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::exhaustive_structs, reason = "a pair, made by whoever offers tools")]
+#[expect(clippy::exhaustive_structs, reason = "callers that offer tools create it")]
 pub struct CandidateTool<'t> {
     /// The name.
     pub name: &'t str,

@@ -165,7 +165,7 @@ impl<'a> TrackedCall<'a> {
 
 /// An event that changes the state of a key.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::exhaustive_enums, reason = "whoever drives a key has to know all of them")]
+#[expect(clippy::exhaustive_enums, reason = "a caller that steps a key must handle every event")]
 pub enum RetryEvent<'a> {
     /// A call was checked.
     Call(TrackedCall<'a>),

@@ -210,8 +210,8 @@ fn check_configuration(
     if !config.ignored.is_empty() {
         let ignored = config.ignored.join(", ");
         let what = format!("{shown} is not trusted, so it does not set {ignored}");
-        let mend = format!("read it, then: answerback trust {}", quoted(&shown));
-        findings.add(CheckStatus::Problem, ABOUT, what, Some(&mend));
+        let remedy = format!("read it, then: answerback trust {}", quoted(&shown));
+        findings.add(CheckStatus::Problem, ABOUT, what, Some(&remedy));
     }
     match configuration.as_served(&shown) {
         Ok((settings, warnings)) => {
@@ -332,10 +332,10 @@ fn check_store(arguments: &Arguments, findings: &mut DoctorReport) {
         return;
     }
     if is_file && is_empty(&path) {
-        let mend =
+        let remedy =
             "a gateway turns it into a ledger when it starts; name another with --store FILE";
         let what = format!("{}: {EMPTY}", path.display());
-        return findings.add(CheckStatus::Advice, ABOUT, what, Some(mend));
+        return findings.add(CheckStatus::Advice, ABOUT, what, Some(remedy));
     }
     // Opening compares the store with its key and its anchor, as a gateway does before its first write.
     let opened = location
@@ -345,8 +345,8 @@ fn check_store(arguments: &Arguments, findings: &mut DoctorReport) {
         Ok((origin, size, warnings)) => {
             findings.good(ABOUT, format!("{origin}, {}", count_noun(size, "entry")));
             for warning in warnings {
-                let mend = "set it in the configuration of the database";
-                findings.add(CheckStatus::Advice, ABOUT, warning, Some(mend));
+                let remedy = "set it in the configuration of the database";
+                findings.add(CheckStatus::Advice, ABOUT, warning, Some(remedy));
             }
         }
         Err(error) => {
@@ -375,8 +375,8 @@ async fn check_server(backend: &Backend, findings: &mut DoctorReport) {
     let inspected = match backend.inspect().await {
         Ok(inspected) => inspected,
         Err(reason) => {
-            let mend = "run its command by hand, or open its URL, and read its output";
-            return findings.add(CheckStatus::Problem, &about, reason, Some(mend));
+            let remedy = "run its command by hand, or open its URL, and read its output";
+            return findings.add(CheckStatus::Problem, &about, reason, Some(remedy));
         }
     };
     let said = |member: &str| inspected.info[member].as_str().unwrap_or("?").to_owned();

@@ -52,7 +52,7 @@ pub(super) fn changes(
     }
     let mut changes = Vec::new();
     for object in objects {
-        object.mend(schema, arguments, &mut changes)?;
+        object.fix(schema, arguments, &mut changes)?;
     }
     // A field that is called a password is no misspelt path.
     Some(changes).filter(|changes| !changes.iter().any(RepairStep::uncovers))
@@ -71,7 +71,7 @@ struct RepairObject<'f> {
 }
 
 impl RepairObject<'_> {
-    fn mend(
+    fn fix(
         mut self,
         schema: &Schema,
         arguments: &Value,
